@@ -28,7 +28,9 @@ _LINE = re.compile(r"[^\r\n]+")
 # A name, as long as that of a column may be, a colon, and perhaps a value. "10:30" and "https://" are no names.
 _CELL = re.compile(r"(?P<name>[^:\s][^:]{0,499}?)[ \t]{0,3}:(?:[ \t]+(?P<value>\S.*))?[ \t\r]*\Z")
 _FIELD = re.compile(rf"(?![|>#*`+•\[-]){_CELL.pattern}")
-_MAIL = frozenset("from to cc subject date sent".split())  # the head of a message says more than one thing
+_MAIL = frozenset(
+    "from to cc subject date sent".split()
+)  # the head of a message says more than one thing
 _TABLE_ENDINGS = (".csv", ".tsv")
 _NAME_WORDS = 6  # of a field, in a text that may be none of a row
 _SENTENCE_MARK = re.compile(r"[.!?;](?:\s|\Z)|[。！？]")
@@ -39,7 +41,9 @@ class RowFact(NamedTuple):
     """A proposition about a row."""
 
     text: str  # such as "City: Oslo; Hotel: Grand; Price: 240"
-    cells: tuple[int, ...]  # places of the cells that it is about, without those that only name the row
+    cells: tuple[
+        int, ...
+    ]  # places of the cells that it is about, without those that only name the row
 
 
 class RecordFact(NamedTuple):
@@ -65,7 +69,9 @@ def row_facts(cells: Sequence[tuple[str, str]], *, words: int = LONGEST_FACT) ->
         words: The most words of a proposition. A row with more is several, which all begin with the cells that name the row:
             those up to its first text. A cell is never cut here.
     """
-    parts = [(place, _labelled(name, text)) for place, (name, text) in enumerate(cells) if text.strip()]
+    parts = [
+        (place, _labelled(name, text)) for place, (name, text) in enumerate(cells) if text.strip()
+    ]
     if not parts:
         return []
     whole = _joined(part for _, part in parts)
@@ -74,7 +80,9 @@ def row_facts(cells: Sequence[tuple[str, str]], *, words: int = LONGEST_FACT) ->
     key = _key(cells)
     heads = [part for place, part in parts if place in key]
     facts: list[RowFact] = []
-    places = [place for place in key if cells[place][1].strip()]  # the first fact is also about them
+    places = [
+        place for place in key if cells[place][1].strip()
+    ]  # the first fact is also about them
     chosen = list(heads)
     size = head_size = count_words("; ".join(heads))
     for place, part in parts:
@@ -110,14 +118,21 @@ def record_facts(passage: Unit) -> list[RecordFact]:
     if not is_row and (passage.title or passage.section):
         return []
     fields = _fields(passage.text, is_row=is_row)
-    if is_row and passage.start > 0:  # the row's name is in the passage before, and perhaps that of its first cell
+    if (
+        is_row and passage.start > 0
+    ):  # the row's name is in the passage before, and perhaps that of its first cell
         if not fields[0].name:
             fields[0] = fields[0]._replace(name=_continued(fields[0].value, passage.metadata))
         names = {field.name for field in fields}
-        fields = [*(field for field in _names_in(passage.metadata) if field.name not in names), *fields]
+        fields = [
+            *(field for field in _names_in(passage.metadata) if field.name not in names),
+            *fields,
+        ]
     fields = [piece for field in fields for piece in _pieces(field, passage.text)]
     if not is_row and passage.visible:  # as a reader sees them
-        fields = [field._replace(name=_seen(field.name), value=_seen(field.value)) for field in fields]
+        fields = [
+            field._replace(name=_seen(field.name), value=_seen(field.value)) for field in fields
+        ]
     facts: list[RecordFact] = []
     for fact in row_facts([(field.name, field.value) for field in fields]):
         spans = [fields[place] for place in fact.cells if fields[place].end]
@@ -147,7 +162,11 @@ def _is_row(passage: Unit) -> bool:
 def _continued(text: str, metadata: Mapping[str, Any]) -> str:
     """Return the name of the cell that a text is part of, or ""."""
     start = text[:_COMPARED]
-    cells = (name for name, value in metadata.items() if isinstance(value, str) and start in value and name != "source")
+    cells = (
+        name
+        for name, value in metadata.items()
+        if isinstance(value, str) and start in value and name != "source"
+    )
     return next(cells, "")
 
 

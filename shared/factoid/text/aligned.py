@@ -24,7 +24,9 @@ _INK = re.compile(r"\S+")
 _NARROWEST_GAP = 2  # blank characters between two columns in all lines
 _WIDEST_LINE = 500  # characters; no table that somebody typed is as wide
 _LONGEST_CELL = 40  # words
-_LONG_CELLS = 5  # words on average; two columns of longer cells are prose that was set in two columns
+_LONG_CELLS = (
+    5  # words on average; two columns of longer cells are prose that was set in two columns
+)
 
 
 @dataclass(frozen=True)

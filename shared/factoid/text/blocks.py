@@ -72,7 +72,9 @@ class VisibleText:
         start = len(text) - len(text.lstrip())
         end = max(start, len(text.rstrip()))
         protected = protected_within(_united(self.protected), start, end)
-        return Visible(text[start:end], self.offsets[start:end], protected, self.opening, self.closing)
+        return Visible(
+            text[start:end], self.offsets[start:end], protected, self.opening, self.closing
+        )
 
 
 def protected_within(protected: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:

@@ -71,7 +71,12 @@ class Cover:
         return following
 
     def hide(
-        self, number: int, start: int, end: int, shown: tuple[int, int] | None = None, kind: Shown = "title"
+        self,
+        number: int,
+        start: int,
+        end: int,
+        shown: tuple[int, int] | None = None,
+        kind: Shown = "title",
     ) -> None:
         """Hide a stretch that starts on a line but for what is shown."""
         if shown:
@@ -113,8 +118,12 @@ class Cover:
     def _write(self, number: int) -> None:
         """Write a line with what is hidden on it."""
         visible = self._visible(number)
-        titles = [(begin, stop) for begin, stop, kind in self._shown.get(number, ()) if kind != "text"]
-        starts_block = bool(titles) and all(_is_within(self._stripped(*part), titles[0]) for part in visible)
+        titles = [
+            (begin, stop) for begin, stop, kind in self._shown.get(number, ()) if kind != "text"
+        ]
+        starts_block = bool(titles) and all(
+            _is_within(self._stripped(*part), titles[0]) for part in visible
+        )
         is_alone = starts_block or all(kind != "title" for *_, kind in self._shown.get(number, ()))
         if not is_alone:
             extra = [(begin, stop) for begin, stop, kind in self._shown[number] if kind == "title"]

@@ -103,7 +103,12 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
     if owner == "]" and not (is_after_space and is_last):
         opening = source.rfind("[", max(0, place - LONGEST), place)
         before = source[opening - 1 : opening] if opening > 0 else ""
-        return opening >= 0 and not before.isalnum() and before != "\\" and (names_a_place or not is_after_space)
+        return (
+            opening >= 0
+            and not before.isalnum()
+            and before != "\\"
+            and (names_a_place or not is_after_space)
+        )
     if owner in ("`", ":") and not is_after_space:
         return names_a_place or owner == ":" or _HTML_KEY.fullmatch(match["key"]) is not None
     if owner == ":" and names_a_place and source[place - 2 : place - 1].isalnum():
@@ -113,7 +118,9 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
         return owner in ("*", "_", "~", "=", "^", "+", ">", '"') and is_meant
     if is_last:
         line = source[source.rfind("\n", 0, start) + 1 : start].lstrip(" >\t")
-        return names_a_place or (line.startswith(("#", ":")) and _HTML_KEY.fullmatch(match["key"]) is not None)
+        return names_a_place or (
+            line.startswith(("#", ":")) and _HTML_KEY.fullmatch(match["key"]) is not None
+        )
     return False
 
 
@@ -142,7 +149,12 @@ def is_component(source: str, match: re.Match[str]) -> bool:
         return "={" in attributes
     if before == "\\" or name in _UPPER_HTML:
         return False
-    if match[0].startswith("</") or match[0].endswith("/>") or "=" in attributes or "{" in attributes:
+    if (
+        match[0].startswith("</")
+        or match[0].endswith("/>")
+        or "=" in attributes
+        or "{" in attributes
+    ):
         return True
     if before.isalnum() or before == "_":
         return False
@@ -178,7 +190,11 @@ _UPPER_HTML = set(
 
 
 def _line(
-    dialect: str, mark: str, pattern: str, shown: re.Pattern[str] | None = None, accepts: Accepts | None = None
+    dialect: str,
+    mark: str,
+    pattern: str,
+    shown: re.Pattern[str] | None = None,
+    accepts: Accepts | None = None,
 ) -> Rule:
     return Rule(dialect, mark, re.compile(pattern), "title", shown, accepts)
 
@@ -209,8 +225,12 @@ LINES = (
         _TITLE,
         lambda _, match: re.match(r":++[ \t]*+\{[\w:-]++\}", match[0]) is None,
     ),
-    _line("mkdocstrings: documentation of an object", ":::", r":::[ \t]++[A-Za-z_]\w*+(?:\.\w++)++"),
-    _line("VitePress: a group of code", ":::", r":{3,}+[ \t]*+(?:code-group|v-pre|raw|tabs)\b[^\n]*+"),
+    _line(
+        "mkdocstrings: documentation of an object", ":::", r":::[ \t]++[A-Za-z_]\w*+(?:\.\w++)++"
+    ),
+    _line(
+        "VitePress: a group of code", ":::", r":{3,}+[ \t]*+(?:code-group|v-pre|raw|tabs)\b[^\n]*+"
+    ),
     _line(
         "Docusaurus: a container with a title in brackets",
         ":::",
@@ -243,11 +263,23 @@ LINES = (
     _line("pymdownx: a snippet", ";--8<--", r";-{1,2}8<-{1,}[ \t]*+\"[^\"\n]*+\"[^\n]*+"),
     _line("Python-Markdown: a table of contents", "[TOC", r"\[TOC\]"),
     _line("Markdown Preview: a table of contents", "[toc", r"\[toc\]"),
-    _line("GitLab and VuePress: a table of contents", "[[", r"\[\[[ ]*+_?(?:TOC|toc|Toc)_?[ ]*+\]\]"),
-    _line("kramdown: attributes of a block", "{:", r"\{:{1,2}(?:/?[A-Za-z_-]*+|[A-Za-z][\w-]*+[ \t]++/)\}"),
-    _line("kramdown: attributes of a block", "{:", r"\{:[ ]*+(?:toc|[A-Za-z]++:)(?:[ ]++[^{}\n]*+)?\}"),
+    _line(
+        "GitLab and VuePress: a table of contents", "[[", r"\[\[[ ]*+_?(?:TOC|toc|Toc)_?[ ]*+\]\]"
+    ),
+    _line(
+        "kramdown: attributes of a block",
+        "{:",
+        r"\{:{1,2}(?:/?[A-Za-z_-]*+|[A-Za-z][\w-]*+[ \t]++/)\}",
+    ),
+    _line(
+        "kramdown: attributes of a block", "{:", r"\{:[ ]*+(?:toc|[A-Za-z]++:)(?:[ ]++[^{}\n]*+)?\}"
+    ),
     _line("kramdown: options", "{::", r"\{::[A-Za-z]++[ ][^{}\n]*+/?\}"),
-    _line("kramdown: attributes of a block", "{:", rf"\{{:[ ]*+{_MORE_ITEMS}(?:[ ]++(?:{_MORE_ITEMS}|toc))*+[ ]*+\}}"),
+    _line(
+        "kramdown: attributes of a block",
+        "{:",
+        rf"\{{:[ ]*+{_MORE_ITEMS}(?:[ ]++(?:{_MORE_ITEMS}|toc))*+[ ]*+\}}",
+    ),
     _line("Python-Markdown: attributes of a block", "{", _ATTRIBUTES, accepts=_is_attribute_line),
     _line("VitePress: a snippet", "<<<", r"<<<[ \t]*+[@./][^\n]*+"),
     _line("VuePress: included code", "@[", r"@\[[\w-]++\]\([^()\n]*+\)"),
@@ -321,7 +353,11 @@ PARTS = (
         "text",
         accepts=_is_in_heading,
     ),
-    _part("mdBook: an included file", "{{#", r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}"),
+    _part(
+        "mdBook: an included file",
+        "{{#",
+        r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}",
+    ),
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
     _part("Hugo: a comment", "{{", r"\{\{-?[ ]?/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/[ ]?-?\}\}"),
     _part("Docusaurus: an id, MDX: a comment", "{/*", r"\{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}"),
@@ -391,7 +427,12 @@ PARTS = (
 REGIONS = (
     Region("pymdownx: a snippet", "--8<--", re.compile(r"--8<--"), re.compile(r"--8<--")),
     Region("Obsidian: a comment", "%%", re.compile(r"%%"), re.compile(r"%%")),
-    Region("kramdown: a comment", "{::comment}", re.compile(r"\{::comment\}"), re.compile(r"\{:/(?:comment)?\}")),
+    Region(
+        "kramdown: a comment",
+        "{::comment}",
+        re.compile(r"\{::comment\}"),
+        re.compile(r"\{:/(?:comment)?\}"),
+    ),
     Region(
         "Liquid: a comment",
         "{%",
@@ -417,10 +458,20 @@ UNSEEN = set(
     "iframe video youtube embed".split()
 )
 CODE = set("code code-block code-cell sourcecode literalinclude".split())
-DOMAINS = ("prf:", "py:", "c:", "cpp:", "js:", "rst:", "std:")  # of directives that name what their text describes
+DOMAINS = (
+    "prf:",
+    "py:",
+    "c:",
+    "cpp:",
+    "js:",
+    "rst:",
+    "std:",
+)  # of directives that name what their text describes
 TABLES = set("list-table csv-table".split())  # read from a fence
 # Directives and targets of reStructuredText, which stay behind where documents were moved to Markdown.
-REST_DIRECTIVE = re.compile(r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?")
+REST_DIRECTIVE = re.compile(
+    r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?"
+)
 REST_TARGET = re.compile(r"\.\.[ \t]++(?:_[^:\n`]++|_`[^`\n]++`|__):(?:[ \t][^\n]*+)?")
 DIRECTIVE = re.compile(r"\{(?P<name>[A-Za-z][\w:.-]*+)\}[ \t]*+(?P<title>[^\n]*+)")
 

@@ -96,9 +96,13 @@ class _Scan:
     def __init__(self, text: str) -> None:
         self.text = text
         self.cover = Cover(text)
-        self.fence: tuple[str, int, int] | None = None  # its character, its length, the quotes around it
+        self.fence: tuple[str, int, int] | None = (
+            None  # its character, its length, the quotes around it
+        )
         self.fence_column = 0
-        self.directives: list[tuple[str, int, int]] = []  # open ones with Markdown in them, in the same way
+        self.directives: list[
+            tuple[str, int, int]
+        ] = []  # open ones with Markdown in them, in the same way
         self.slashes = 0  # open blocks of pymdownx
         self.closings: dict[str, tuple[int, int | None]] = {}
         self.is_after_blank = True
@@ -106,9 +110,13 @@ class _Scan:
         self.container = ""  # what an indented line may belong to
         self.is_in_html = False
         self.has_components = False
-        self.code: list[tuple[int, int]] = []  # inline code of the paragraph that ends at `code_end`
+        self.code: list[
+            tuple[int, int]
+        ] = []  # inline code of the paragraph that ends at `code_end`
         self.code_end = 0
-        self.has_rest = re.search(rf"^[ \t]*+{REST_DIRECTIVE.pattern}", text, re.MULTILINE) is not None
+        self.has_rest = (
+            re.search(rf"^[ \t]*+{REST_DIRECTIVE.pattern}", text, re.MULTILINE) is not None
+        )
         self.has_toml = text.lstrip("\ufeff").startswith("+++")
 
     def result(self) -> str:
@@ -144,9 +152,13 @@ class _Scan:
             self.cover.html_lines.add(number)
         is_code = depth == 0 and self._is_indented_code(number, at)
         following = (
-            self._read_tags_only(number, content) if is_code else self._read_block(number, at, content, end, depth)
+            self._read_tags_only(number, content)
+            if is_code
+            else self._read_block(number, at, content, end, depth)
         )
-        self.is_after_blank = self.cover.is_hidden(following - 1) and number not in self.cover.html_lines
+        self.is_after_blank = (
+            self.cover.is_hidden(following - 1) and number not in self.cover.html_lines
+        )
         return following
 
     def _read_code(self, number: int, at: int, end: int, depth: int) -> int:
@@ -155,7 +167,9 @@ class _Scan:
             self.fence = None
             return self._read(number)
         line = self.text[at:end]
-        is_near = at - self.cover.starts[number] < self.fence_column + 4  # else it is code to CommonMark
+        is_near = (
+            at - self.cover.starts[number] < self.fence_column + 4
+        )  # else it is code to CommonMark
         if is_near and len(line) >= length and line == character * len(line):
             self.fence = None
             self.is_after_blank = True
@@ -196,11 +210,15 @@ class _Scan:
         if skipped := self._raw(number, content):
             return skipped
         for region in REGIONS:
-            if text.startswith(region.mark, content) and region.opening.fullmatch(text, content, end):
+            if text.startswith(region.mark, content) and region.opening.fullmatch(
+                text, content, end
+            ):
                 closing = self._closing(number, region.closing)
                 if closing is not None:
                     return self.cover.hide_lines(number, closing + 1)
-        if text.startswith("///", content) and (following := self._read_slashes(number, content, end)):
+        if text.startswith("///", content) and (
+            following := self._read_slashes(number, content, end)
+        ):
             return following
         colons = _COLONS.match(text, content, end)
         if colons and (directive := DIRECTIVE.fullmatch(text, colons.end(), end)):
@@ -209,7 +227,11 @@ class _Scan:
             return following
         if content == at and self._read_definition(number, content, end):
             return number + 1
-        if content == at and (field := _FIELD.match(text, content, end)) and field["name"] not in EMOJI:
+        if (
+            content == at
+            and (field := _FIELD.match(text, content, end))
+            and field["name"] not in EMOJI
+        ):
             self.cover.hide(number, content, end, (content + 1, end))
             return self._read_parts(number, field.end())
         if content == self.cover.starts[number]:
@@ -221,7 +243,9 @@ class _Scan:
             if _BLOCK_BREAK.fullmatch(text, content, end) and not self.has_toml:
                 return self.cover.hide_lines(number, number + 1)
         for rule in LINES:
-            if text.startswith(rule.mark, content) and (following := self._apply_to_line(rule, number, content)):
+            if text.startswith(rule.mark, content) and (
+                following := self._apply_to_line(rule, number, content)
+            ):
                 return following
         return self._read_parts(number, content)
 
@@ -241,7 +265,9 @@ class _Scan:
         following = self.cover.line_of(match.end()) + 1
         if shown:
             return self._read_parts(number, shown[0])
-        return self._hide_indented(following) if rule.dialect.startswith("mkdocstrings") else following
+        return (
+            self._hide_indented(following) if rule.dialect.startswith("mkdocstrings") else following
+        )
 
     def _hide_indented(self, number: int) -> int:
         """Hide indented lines from one on; return the number of the line behind them."""
@@ -254,7 +280,9 @@ class _Scan:
 
     def _comment_end(self, number: int) -> int:
         """Return the number of the line behind those of MyST that start with "%"."""
-        while number < len(self.cover.starts) and _COMMENT.match(self.text, self.cover.starts[number]):
+        while number < len(self.cover.starts) and _COMMENT.match(
+            self.text, self.cover.starts[number]
+        ):
             number += 1
         return number
 
@@ -305,7 +333,9 @@ class _Scan:
 
     # Blocks over several lines
 
-    def _read_fence(self, number: int, content: int, end: int, depth: int, fence: re.Match[str]) -> int:
+    def _read_fence(
+        self, number: int, content: int, end: int, depth: int, fence: re.Match[str]
+    ) -> int:
         mark = fence["mark"]
         self.fence_column = content - self.cover.starts[number]
         if self.directives and not fence["info"].strip():
@@ -338,7 +368,9 @@ class _Scan:
             self.cover.fill(self.cover.starts[number] + 3, content, mark[0])
             self.cover.fill(self.cover.starts[closing] + 3, at, mark[0])
 
-    def _open_directive(self, number: int, content: int, depth: int, mark: str, directive: re.Match[str]) -> int:
+    def _open_directive(
+        self, number: int, content: int, depth: int, mark: str, directive: re.Match[str]
+    ) -> int:
         """Read the first lines of a directive of MyST, or all of it if readers do not see it."""
         name = directive["name"].lower()
         has_colons = mark[0] == ":"
@@ -347,7 +379,11 @@ class _Scan:
             closing = self._closing(number, re.compile(f"{mark[0]}{{{len(mark)},}}"))
             if closing is not None:
                 return self.cover.hide_lines(number, closing + 1)
-        is_code = name in CODE | TABLES if has_colons else name not in TEXTUAL and not name.startswith(DOMAINS)
+        is_code = (
+            name in CODE | TABLES
+            if has_colons
+            else name not in TEXTUAL and not name.startswith(DOMAINS)
+        )
         if is_code:
             self.fence = ("`" if has_colons else mark[0], len(mark), depth)
             if has_colons:
@@ -355,7 +391,11 @@ class _Scan:
             return self._hide_options(number)
         shown = None
         if name in TITLED or name.startswith((*DOMAINS, "version", "deprecated")):
-            version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
+            version = (
+                _VERSION.match(directive["title"])
+                if name.startswith(("version", "deprecated"))
+                else None
+            )
             begin = directive.start("title") + (version.end() if version else 0)
             shown = (begin, directive.end("title"))
         self.cover.hide(number, content, directive.end(), shown)
@@ -381,16 +421,26 @@ class _Scan:
         if name in UNSEEN:
             self.cover.hide(number, content, end)
             self._hide_options(number)
-            return self.cover.hide_lines(number + 1, behind) if name not in ("image", "index") else behind
+            return (
+                self.cover.hide_lines(number + 1, behind)
+                if name not in ("image", "index")
+                else behind
+            )
         if name in CODE:
             self.cover.hide(number, content, end)
             first = self._hide_options(number)
-            for line in range(first, behind):  # as far to the right as code has to be for CommonMark
+            for line in range(
+                first, behind
+            ):  # as far to the right as code has to be for CommonMark
                 start = self.cover.starts[line]
                 if self.text.startswith("  ", start):
                     self.cover.put(start, "\t")
             return max(first, behind)
-        version = _VERSION.match(directive["title"] or "") if name.startswith(("version", "deprecated")) else None
+        version = (
+            _VERSION.match(directive["title"] or "")
+            if name.startswith(("version", "deprecated"))
+            else None
+        )
         begin = directive.start("title") + (version.end() if version else 0)
         shown = (begin, end) if directive["title"] and name != "figure" else None
         self.cover.hide(number, content, end, shown, "text")
@@ -503,13 +553,17 @@ class _Scan:
         component = next(rule for rule in PARTS if rule.mark == "<")
         matches = []
         at = content
-        while self.has_components and (match := component.pattern.match(self.text, at, at + LONGEST)):
+        while self.has_components and (
+            match := component.pattern.match(self.text, at, at + LONGEST)
+        ):
             if not is_component(self.text, match):
                 return number + 1
             matches.append(match)
             if LINE_END.match(self.text, match.end()):
                 for found in matches:
-                    self.cover.hide(number, *found.span(), shown_in(component, found), component.kind)
+                    self.cover.hide(
+                        number, *found.span(), shown_in(component, found), component.kind
+                    )
                 return self.cover.line_of(match.end()) + 1
             at = match.end()
         return number + 1
@@ -529,7 +583,9 @@ class _Scan:
                 match = None if is_in(covered, at) or is_in(code, at) else self._part(rule, at)
                 if match:
                     insort(covered, match.span())
-                    self.cover.hide(self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind)
+                    self.cover.hide(
+                        self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind
+                    )
                     if rule.mark == "<":
                         self._enter_component(match, at == self.cover.contents[number])
                     farthest = max(farthest, match.end())

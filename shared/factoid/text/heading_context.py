@@ -23,7 +23,9 @@ _SPOKEN_SHARE = 20  # one block of so many in a story is speech
 _END = 20  # characters at the end of a text that show whether it is terminated
 
 LABELLED = re.compile(r"[*_]{0,2}(?![a-zß-ÿ])[^\W_][^:\n.!?;,]{0,39}:[*_]{0,2}(?:\s|\Z)")
-SPEAKER = re.compile(r"[*_]{0,2}[^\W\d_a-zß-ÿ][^\s:]{0,40}(?: [^\W\d_a-zß-ÿ][^\s:]{0,40}){0,3}:[*_]{0,2}(?:\s|\Z)")
+SPEAKER = re.compile(
+    r"[*_]{0,2}[^\W\d_a-zß-ÿ][^\s:]{0,40}(?: [^\W\d_a-zß-ÿ][^\s:]{0,40}){0,3}:[*_]{0,2}(?:\s|\Z)"
+)
 BULLET = re.compile(r"[-+*•●▪■►‣–—✓☐☑➢➤\uf0b7]\s?|[|>]")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’»)\]]*(?:\s|\Z)")
 _TERMINATED = re.compile(r"[.!?:;…。！？：；][\"'”’»)\]*_]*\Z|[\"”’»)\]]\Z")

@@ -174,7 +174,12 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     line = text.strip()
     if is_strong:
         line = line.removesuffix(":").rstrip()
-    if not line or "\n" in line or len(line) > _TITLE_CHARS or line[-1] in ".!?:;,…。！？，：；-–—/":
+    if (
+        not line
+        or "\n" in line
+        or len(line) > _TITLE_CHARS
+        or line[-1] in ".!?:;,…。！？，：；-–—/"
+    ):
         return None
     if _CHINESE_NUMBER.match(line) and len(line) <= _CHARS:
         return HeadingLine("number", Number("第", (), True, True))
@@ -186,13 +191,19 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     if words > _TITLE_WORDS or not _may_be_heading(line, rest):
         return None
     if number:
-        return HeadingLine("number", number) if len(line) <= _CHARS and words <= _NUMBERED_WORDS else None
+        return (
+            HeadingLine("number", number)
+            if len(line) <= _CHARS and words <= _NUMBERED_WORDS
+            else None
+        )
     if _ENDS_IN_DATE.search(line):
         return None
     form = _form(line, is_strong)
     if form is None or (is_long and form not in ("capitals", "title")):
         return None
-    is_loose = form == "plain" and (words > _PLAIN_WORDS or "," in line or _ENDS_IN_NUMBER.search(line) is not None)
+    is_loose = form == "plain" and (
+        words > _PLAIN_WORDS or "," in line or _ENDS_IN_NUMBER.search(line) is not None
+    )
     return HeadingLine(form, None, is_long or is_loose)
 
 
@@ -210,12 +221,21 @@ def is_notice(text: str) -> bool:
 def is_page_line(text: str) -> bool:
     """Tell whether a line holds the number of a page and nothing else."""
     line = text.strip()
-    return "\n" not in line and len(line) <= _CHARS and (not _LETTER.search(line) or _PAGE.fullmatch(line) is not None)
+    return (
+        "\n" not in line
+        and len(line) <= _CHARS
+        and (not _LETTER.search(line) or _PAGE.fullmatch(line) is not None)
+    )
 
 
 def _may_be_heading(line: str, rest: str) -> bool:
     """Return whether nothing says that a line is no heading; the rest is what follows its number."""
-    if _OPENING_MARK.match(line) or _CAPTION.match(line) or _VALUE.search(line) or _MARKS.search(rest):
+    if (
+        _OPENING_MARK.match(line)
+        or _CAPTION.match(line)
+        or _VALUE.search(line)
+        or _MARKS.search(rest)
+    ):
         return False
     if any(pattern.fullmatch(line) for pattern in (_DATE, _PAGE, _NOTICE)):
         return False
@@ -248,7 +268,9 @@ def _form(line: str, is_strong: bool) -> Form | None:
     words = line.split()
     if len(words) == 1:
         return "word"
-    small = [word for word in words[1:] if word[0].islower() and len(word.strip("'’")) > _SHORT_WORD]
+    small = [
+        word for word in words[1:] if word[0].islower() and len(word.strip("'’")) > _SHORT_WORD
+    ]
     capital = [word for word in words[1:] if word[0].isupper()]
     if capital and not small:
         return "title"
@@ -268,14 +290,22 @@ def _number(line: str) -> tuple[Number | None, str]:
     rest = match["rest"] or ""
     has_word = bool(word)
     if written[0].isdigit():
-        if not has_word and (not rest or not (rest[0].isupper() or rest[0].isdigit() or not rest[0].isascii())):
+        if not has_word and (
+            not rest or not (rest[0].isupper() or rest[0].isdigit() or not rest[0].isascii())
+        ):
             return None, line  # the number of a page; a quantity
         value = tuple(int(part.rstrip("abcdefghijklmnopqrstuvwxyz")) for part in written.split("."))
         is_sure = has_word or len(value) > 1
         return Number(f"{word}1{close if len(value) == 1 else ''}", value, has_word, is_sure), rest
     if has_word and len(written) > 1 and written.casefold() in _NUMBER_WORDS:
-        return Number(f"{word}one", (_NUMBER_WORDS.index(written.casefold()) + 1,), True, True), rest
-    if _ROMAN.fullmatch(written) and (has_word or close or not rest) and not (written in "CL" and not has_word):
+        return Number(
+            f"{word}one", (_NUMBER_WORDS.index(written.casefold()) + 1,), True, True
+        ), rest
+    if (
+        _ROMAN.fullmatch(written)
+        and (has_word or close or not rest)
+        and not (written in "CL" and not has_word)
+    ):
         return Number(f"{word}I{close}", (_roman(written),), has_word, has_word), rest
     if len(written) == 1 and (has_word or (close in (".", ")") and rest)):
         return Number(f"{word}A{close}", (ord(written) - ord("A") + 1,), has_word, has_word), rest

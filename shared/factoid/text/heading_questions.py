@@ -53,8 +53,14 @@ def answer_ends(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, i
         lines: The blocks of a text.
         levels: The levels of its other headings, by their place.
     """
-    questions = {place for place in range(len(lines)) if place not in levels and _is_question(lines, place)}
-    asked = [place for place in sorted(questions) if place + 1 not in questions and place + 1 not in levels]
+    questions = {
+        place for place in range(len(lines)) if place not in levels and _is_question(lines, place)
+    }
+    asked = [
+        place
+        for place in sorted(questions)
+        if place + 1 not in questions and place + 1 not in levels
+    ]
     is_marked = any(line.level for line in lines)
     ends: dict[int, int] = {}
     series: list[int] = []
@@ -65,8 +71,16 @@ def answer_ends(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, i
         if in_series := _series_ends(lines, series):
             ends |= in_series
         elif levels and not is_story(lines):
-            single = [place for place in series if _asks(lines[place]) and not _has_two_sentences(lines[place])]
-            ends |= {place: place + 2 for place in single if is_marked or _YES_OR_NO.match(lines[place + 1].text)}
+            single = [
+                place
+                for place in series
+                if _asks(lines[place]) and not _has_two_sentences(lines[place])
+            ]
+            ends |= {
+                place: place + 2
+                for place in single
+                if is_marked or _YES_OR_NO.match(lines[place + 1].text)
+            }
         series = []
     return ends
 
@@ -90,10 +104,20 @@ def _is_question(lines: Sequence[Line], place: int) -> bool:
     """Return whether a line could be the question that the block below it answers."""
     line = lines[place]
     text = line.text.strip()
-    if line.kind not in ("paragraph", "heading", "item") or not is_single(line) or text[-1:] not in ("?", "？"):
+    if (
+        line.kind not in ("paragraph", "heading", "item")
+        or not is_single(line)
+        or text[-1:] not in ("?", "？")
+    ):
         return False
     words = _without_mark(line)
-    if not words or words[0].islower() or words[0] in "\"'“„«‘([—–" or BULLET.match(text) or _GOES_ON.match(words):
+    if (
+        not words
+        or words[0].islower()
+        or words[0] in "\"'“„«‘([—–"
+        or BULLET.match(text)
+        or _GOES_ON.match(words)
+    ):
         return False
     if len(_SENTENCE_END_WITHIN.findall(words)) > 1 or len(words.split()) > _WORDS:
         return False

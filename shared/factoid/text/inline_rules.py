@@ -33,11 +33,17 @@ _FORMULA = re.compile(
     re.VERBOSE,
 )
 _FOOTNOTE = re.compile(r"\[\^[^\s\[\]]{1,60}\](?!\()")
-_WIKI_LINK = re.compile(r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()")
-_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|mov)\s*\Z", re.IGNORECASE)
+_WIKI_LINK = re.compile(
+    r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()"
+)
+_PICTURE = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|mov)\s*\Z", re.IGNORECASE
+)
 _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
-_PAIR = re.compile(r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])")
+_PAIR = re.compile(
+    r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])"
+)
 _KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
 # A sign of multiplication, patterns for files and for texts, and names of Python.
 _NO_EMPHASIS = re.compile(
@@ -64,7 +70,9 @@ _URL = re.compile(
       (?:[*_~]++(?=[\w/?=\#%])[^\s<>\[\]`"'*_~\\&]++)*+""",
     re.VERBOSE,
 )
-_DATA = re.compile(r"(?<=\bdata)(:\w{1,20}/[\w.+-]{1,60})(?:;[\w=-]{1,40})*;base64,[A-Za-z0-9+/=]{40,}+")
+_DATA = re.compile(
+    r"(?<=\bdata)(:\w{1,20}/[\w.+-]{1,60})(?:;[\w=-]{1,40})*;base64,[A-Za-z0-9+/=]{40,}+"
+)
 # A picture whose data CommonMark does not take for the target of a link: cut off, wrapped, or written with spaces.
 _DATA_IMAGE = re.compile(
     r"""!\[([^\[\]\n]{0,1000}+)\]\(\s*+<?data:
@@ -80,7 +88,9 @@ _COLON_ROLE = re.compile(
       (`)(?!`)([^`\n]{1,500})\2(?!`)""",
     re.VERBOSE,
 )
-_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
+_WIDE = re.compile(
+    r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]"
+)
 _BETWEEN_LINES = re.compile(r"(?<![\w`])__(?=[^\s_])[^_\n]{1,200}(?<=[^\s_])__(?![\w`])")
 _LONGEST_LABEL = 5000  # characters of the text of a link
 _LABEL = re.compile(r"\[(?=[^\[\]\n]*[A-Za-z]{2})[\w.:/#-]{2,200}\]")
@@ -211,7 +221,9 @@ def _literal(state: Any, silent: bool) -> bool:
     if character == "\\":
         match = _PATH.match(state.src, state.pos, state.posMax)
     elif character == ":":
-        match = _URL.match(state.src, state.pos, state.posMax) or _DATA.match(state.src, state.pos, state.posMax)
+        match = _URL.match(state.src, state.pos, state.posMax) or _DATA.match(
+            state.src, state.pos, state.posMax
+        )
     else:
         return False
     return match is not None and _show(state, silent, match, match.re.groups)
@@ -286,7 +298,8 @@ def _ends_part_of_word(state: Any) -> bool:
     """Return whether an asterisk within a word ends what one before the word began: "*un*clear"."""
     before = state.src[max(0, state.pos - _LONGEST_PART) : state.pos]
     return (
-        _PART_OF_WORD.search(before) is not None and _REST_OF_WORD.match(state.src, state.pos, state.posMax) is not None
+        _PART_OF_WORD.search(before) is not None
+        and _REST_OF_WORD.match(state.src, state.pos, state.posMax) is not None
     )
 
 
@@ -294,7 +307,9 @@ def _is_bold_by_lines(state: Any) -> bool:
     """Return whether a text has words between double underscores that are no names of Python: all of them are bold."""
     if "underscores" not in state.env:
         words = _BETWEEN_LINES.finditer(state.src)
-        state.env["underscores"] = any(not _NO_EMPHASIS.match(state.src, word.start()) for word in words)
+        state.env["underscores"] = any(
+            not _NO_EMPHASIS.match(state.src, word.start()) for word in words
+        )
     return bool(state.env["underscores"])
 
 
@@ -387,7 +402,9 @@ def _pair(state: Any, silent: bool) -> bool:
     return True
 
 
-def _show(state: Any, silent: bool, match: re.Match[str], group: int, length: int | None = None) -> bool:
+def _show(
+    state: Any, silent: bool, match: re.Match[str], group: int, length: int | None = None
+) -> bool:
     """Push a token of which a reader sees only one group of a match, or its first characters."""
     if not silent:
         start = match.start(group)

@@ -11,9 +11,7 @@ from typing import NamedTuple
 _DASHES = "-–*+·‣∙"
 _BULLETS = "•●○◦◉■□▪▫◆◇►▶▸▹➢➤➔⁃❖❑❒\uf0a7\uf0b7\uf0d8\uf076\uf0fc\uf0be"
 _BOXES = "☐☑☒✓✔✗✘"  # say something, and belong to their item
-_SIGNS = (
-    "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"  # arrows, numbers in circles, emoji
-)
+_SIGNS = "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"  # arrows, numbers in circles, emoji
 _START = re.compile(
     rf"""^[^\S\n]*+(?:
         (?P<bullet>(?:[{re.escape(_DASHES)}](?=[^\S\n])[^\S\n]*+
@@ -79,7 +77,9 @@ def line_starts(text: str) -> list[LineStart]:
     is_below_bullet = False
     starts = []
     for match in matches:
-        if match["circle"]:  # the letter that stands for a round bullet, below others or above another
+        if match[
+            "circle"
+        ]:  # the letter that stands for a round bullet, below others or above another
             if is_below_bullet:
                 starts.append(LineStart(match.start("circle"), match.end("circle")))
             continue
@@ -113,7 +113,9 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
     A list within an item is more indented than it, and does not end the list around it.
     """
     found: set[int] = set()
-    above: list[tuple[int, re.Match[str]]] = []  # the last numbers with their columns, outermost first
+    above: list[
+        tuple[int, re.Match[str]]
+    ] = []  # the last numbers with their columns, outermost first
     for match in numbers:
         column = match.start("number") - match.start()
         while above and above[-1][0] > column:
@@ -159,7 +161,11 @@ def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:
     depth = len(path) - 1
     if path[:depth] == before[:depth]:
         return path[depth] == (before[depth] + 1 if len(before) > depth else 1)
-    return path[depth] == 1 and path[: depth - 1] == before[: depth - 1] and path[depth - 1] == before[depth - 1] + 1
+    return (
+        path[depth] == 1
+        and path[: depth - 1] == before[: depth - 1]
+        and path[depth - 1] == before[depth - 1] + 1
+    )
 
 
 def _number(written: str) -> int:
@@ -196,7 +202,10 @@ def _bullets_in_line(text: str) -> list[LineStart]:
         if match.start() < covered.get(bullet, 0):
             continue
         covered[bullet] = _line_end(text, match.end())
-        items = [LineStart(match.start("bullet"), match.end()), *_same_bullets(text, match.end(), bullet)]
+        items = [
+            LineStart(match.start("bullet"), match.end()),
+            *_same_bullets(text, match.end(), bullet),
+        ]
         if len(items) > 1:
             starts += items
     return starts
@@ -243,7 +252,11 @@ def _values(written: str) -> set[int]:
 def _same_bullets(text: str, start: int, bullet: str) -> list[LineStart]:
     if bullet not in _BULLETS:
         return []
-    same = [match for match in _AGAIN.finditer(text, start, _line_end(text, start)) if match["bullet"] == bullet]
+    same = [
+        match
+        for match in _AGAIN.finditer(text, start, _line_end(text, start))
+        if match["bullet"] == bullet
+    ]
     return [LineStart(match.start("bullet"), match.end()) for match in same]
 
 

@@ -49,7 +49,9 @@ _MATH = re.compile(r"(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[\w*]
 _LABEL = re.compile(r"\([^()\n]+\)")  # of a formula in MyST
 _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
-_CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
+_CONTINUED = re.compile(
+    r"[ \t>]*(?:\[\^|:[ \t])"
+)  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
 _OPTION = re.compile(r"[ \t>]*:(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")  # of a directive
 # What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
@@ -97,7 +99,9 @@ def references_in(text: str, start: int = 0) -> dict[str, Any]:
 class _Reader:
     """Reads the blocks of a text, token by token."""
 
-    def __init__(self, text: str, start: int, *, lines: bool, references: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, text: str, start: int, *, lines: bool, references: Mapping[str, Any] | None = None
+    ) -> None:
         self.text = text
         self.cuts_lines = lines
         self.start = start
@@ -138,7 +142,9 @@ class _Reader:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             introduction = lead_of(above.last)
             if not introduction or not introduction[-1].text.endswith((":", "：")):
-                introduction = lead_of(above.item) or introduction  # what the item is about, above its paragraphs
+                introduction = (
+                    lead_of(above.item) or introduction
+                )  # what the item is about, above its paragraphs
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
             leads = (*leads, *lead_of(above.unfinished), *above.title)
             around = above.again if above.unfinished else None
@@ -162,7 +168,9 @@ class _Reader:
                 above.again = closed.around
             last = closed.unfinished if is_list else closed.last
             is_unfinished = (
-                last is not None and last.kind in ("item", "paragraph") and last.visible.text.endswith((":", "："))
+                last is not None
+                and last.kind in ("item", "paragraph")
+                and last.visible.text.endswith((":", "："))
             )
             above.unfinished = last if is_unfinished else None
 
@@ -178,7 +186,11 @@ class _Reader:
             else:
                 count = content.count("\n") + 1 if content else 0
                 self._read_paragraph(first, first + count)
-        elif kind == "fence" and token.info.lstrip().startswith("{") and self._read_directive(token, first, last):
+        elif (
+            kind == "fence"
+            and token.info.lstrip().startswith("{")
+            and self._read_directive(token, first, last)
+        ):
             return
         elif kind == "fence" and token.content.strip():
             self._read_code(token, first + 1, first, last)
@@ -209,7 +221,11 @@ class _Reader:
         marks = (_ITEM if token.level else _QUOTE).match(self.source, start, at)
         begin = marks.end() if marks else start
         stop = start + len(self.source[start:end].rstrip())
-        self._add(Block("heading", self.start + begin, self.start + stop, visible, level=int(token.tag[1])))
+        self._add(
+            Block(
+                "heading", self.start + begin, self.start + stop, visible, level=int(token.tag[1])
+            )
+        )
 
     def _read_paragraph(self, first: int, last: int) -> None:
         """Read lines of prose; those that a dialect sets apart are paragraphs of their own."""
@@ -232,11 +248,15 @@ class _Reader:
             is_apart = starts and not _CONTINUED.match(self.text, self.start + self.lines[number])
         for numbers in parts:
             source = self._lines_of(numbers, first)
-            if _DEFINITION.match(self.text, self.start + self.lines[numbers[0]]) and BREAK in self._text_of(numbers[0]):
+            if _DEFINITION.match(
+                self.text, self.start + self.lines[numbers[0]]
+            ) and BREAK in self._text_of(numbers[0]):
                 self._read_definition(source, above)
             else:
                 self._read_source(source, above)
-                if BREAK in self._text_of(numbers[0]) and _TITLED.match(self.text, self.start + self.lines[numbers[0]]):
+                if BREAK in self._text_of(numbers[0]) and _TITLED.match(
+                    self.text, self.start + self.lines[numbers[0]]
+                ):
                     above.title = _lead(above.last)
         if around:
             self._read_item_around(around)
@@ -276,12 +296,16 @@ class _Reader:
         leads: tuple[Lead, ...] = above.leads
         if term is not None and term.kind in ("paragraph", "item") and len(term.visible.text) < 200:
             lines = [" ".join(line.split()) for line in term.visible.text.split("\n")]
-            are_terms = all(count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS for line in lines)
+            are_terms = all(
+                count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS
+                for line in lines
+            )
             name = ", ".join(lines) if are_terms else lines[-1]
             leads = (*leads, Lead(term.start, term.end, name))
         blocks = paragraph_blocks(source, self._inline, Above(level=above.level))
         self.result += [
-            replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block for block in blocks
+            replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block
+            for block in blocks
         ]
 
     def _read_table(self, first: int, last: int) -> None:
@@ -311,7 +335,9 @@ class _Reader:
             at = end - len(text)
             parts.append(line + "\n")
             offsets += [
-                max(start, at - indentation + place) if place < indentation else at + place - indentation
+                max(start, at - indentation + place)
+                if place < indentation
+                else at + place - indentation
                 for place in range(len(line) + 1)
             ]
         text = "".join(parts)
@@ -323,7 +349,8 @@ class _Reader:
             return
         if FILLER in stripped or BREAK in stripped:  # in code, nothing is hidden
             shown = [
-                self.text[at] if sign in (FILLER, BREAK) else sign for sign, at in zip(stripped, places, strict=True)
+                self.text[at] if sign in (FILLER, BREAK) else sign
+                for sign, at in zip(stripped, places, strict=True)
             ]
             stripped = "".join(shown)
         start = self.lines[first]
@@ -360,7 +387,9 @@ class _Reader:
             start, end = self._line_in_text(first)
             at = self.text.rfind(directive["title"].strip(), start, end)
             title = (at, at + len(directive["title"].strip())) if at >= 0 else None
-        blocks = directive_table(directive["name"], self.text, title, options, lines[count:], self._inline)
+        blocks = directive_table(
+            directive["name"], self.text, title, options, lines[count:], self._inline
+        )
         self._extend(blocks)
         self.above[-1].last = blocks[-1] if blocks else None
         return True
@@ -377,7 +406,15 @@ class _Reader:
             text = text[: text.rfind("$$") + 2]
         visible = Visible(text.rstrip(), places[: len(text.rstrip())], ((0, len(text.rstrip())),))
         if visible.text:
-            self._add(Block("paragraph", visible.offsets[0], visible.offsets[-1] + 1, visible, self.above[-1].level))
+            self._add(
+                Block(
+                    "paragraph",
+                    visible.offsets[0],
+                    visible.offsets[-1] + 1,
+                    visible,
+                    self.above[-1].level,
+                )
+            )
 
     def _read_html(self, first: int, last: int) -> None:
         begin, end = self.lines[first], self.lines[min(last, len(self.lines) - 1)] - 1
@@ -394,7 +431,9 @@ class _Reader:
         if at >= 0 and token.content:
             visible = self._inline(*self._shown(at, at + len(token.content)))
             if visible.text:
-                block = Block("paragraph", self.start + at, self.start + at + len(token.content), visible)
+                block = Block(
+                    "paragraph", self.start + at, self.start + at + len(token.content), visible
+                )
                 self._add(block)
                 self.above[-1].title = _lead(block) if token.meta["has_body"] else ()
 
@@ -454,7 +493,9 @@ class _Reader:
         if block.kind == "heading" and len(self.above) > 1:
             is_item = above.is_item_start
             leads = above.leads if is_item else ()
-            block = replace(block, kind="item" if is_item else "paragraph", level=above.level, leads=leads)
+            block = replace(
+                block, kind="item" if is_item else "paragraph", level=above.level, leads=leads
+            )
         block = _titled(block, above)
         self.result.append(block)
         above.last = block
@@ -486,7 +527,11 @@ def _titled(block: Block, above: Above) -> Block:
     """Return a block with the title above it, which holds for no other one."""
     title = above.title
     above.title = ()
-    return replace(block, leads=(*block.leads, *title)) if title and block.kind in ("paragraph", "item") else block
+    return (
+        replace(block, leads=(*block.leads, *title))
+        if title and block.kind in ("paragraph", "item")
+        else block
+    )
 
 
 def _leads_above(above: Above) -> tuple[Lead, ...]:
@@ -615,12 +660,19 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
     match = _MATH.match(state.src, start, state.eMarks[first])
     if match is None or state.is_code_block(first) or not state.env.get("lines", True):
         return False
-    closing = "$$" if match["dollars"] else "\\]" if match["bracket"] else f"\\end{{{match['name']}}}"
+    closing = (
+        "$$" if match["dollars"] else "\\]" if match["bracket"] else f"\\end{{{match['name']}}}"
+    )
     end = first
     at = state.src.find(closing, match.end(), state.eMarks[first])
     while at < 0:
         end += 1
-        if end >= last or end - first > _MATH_LINES or state.isEmpty(end) or state.sCount[end] < state.blkIndent:
+        if (
+            end >= last
+            or end - first > _MATH_LINES
+            or state.isEmpty(end)
+            or state.sCount[end] < state.blkIndent
+        ):
             return False
         at = state.src.find(closing, state.bMarks[end], state.eMarks[end])
     rest = state.src[at + len(closing) : state.eMarks[end]].strip()
@@ -649,7 +701,9 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
         return True
     for number in range(first + 1, state.line):
         begin = state.bMarks[number] + state.tShift[number]
-        is_below_tag = _CLOSING_TAG.search(state.src, state.bMarks[number - 1], state.eMarks[number - 1])
+        is_below_tag = _CLOSING_TAG.search(
+            state.src, state.bMarks[number - 1], state.eMarks[number - 1]
+        )
         if is_below_tag and state.src.startswith(("```", "~~~"), begin):
             state.line = number
             state.tokens[-1].map = [first, number]

@@ -25,8 +25,13 @@ _TYPES: dict[str, Markup] = {
     "application/json": "plain",
 }
 _ENDINGS: dict[str, Markup] = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd", ".ipynb"), "markdown"),
-    **dict.fromkeys((".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".adoc"), "plain"),
+    **dict.fromkeys(
+        (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd", ".ipynb"), "markdown"
+    ),
+    **dict.fromkeys(
+        (".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".adoc"),
+        "plain",
+    ),
     ".rst": "rst",
 }
 _CONTENT_TYPES = ("content_type", "file_type")
@@ -105,7 +110,9 @@ def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
                 return known
     for key in _PLACES:
         place = metadata.get(key)
-        if isinstance(place, str) and (known := _ENDINGS.get(PurePath(place[-300:]).suffix.lower())):
+        if isinstance(place, str) and (
+            known := _ENDINGS.get(PurePath(place[-300:]).suffix.lower())
+        ):
             return known
     return _by_evidence(text)
 

@@ -16,14 +16,17 @@ from factoid.words import count_words
 Source = tuple[str, Sequence[int]]
 Read = Callable[[str, Sequence[int]], Visible]
 
-UNWRAPPED = 200  # characters of a line; text is not wrapped at this width: every line is a paragraph
+UNWRAPPED = (
+    200  # characters of a line; text is not wrapped at this width: every line is a paragraph
+)
 LONGEST_LEAD = 30  # words; more would outweigh what goes on from it
 _GOES_ON = (":", "：")
 _QUESTION = ("?", "？")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 _SENTENCE_END = re.compile(r"[.!?…。！？;][\"'”’)\]]*\Z")
 _CAPTION = re.compile(
-    r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)", re.IGNORECASE
+    r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)",
+    re.IGNORECASE,
 )
 _ROW = re.compile(r"[ \t]*+\|[^\n|]*+\|")
 _RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-+:?[ \t]*+(?:\|[ \t]*+:?-+:?[ \t]*+)*+\|?[ \t]*+")
@@ -31,7 +34,9 @@ _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]{1,300}\1(?!`)")
 _GRID_RULE = re.compile(r"[ \t]*+\+(?:[-=:]{2,}\+){1,100}[ \t]*+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
-_NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
+_NAME_WORDS = (
+    5  # most words of a column's name, where nothing but the form of a table marks its header
+)
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 _DIGIT = re.compile(r"\d")
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
@@ -104,7 +109,11 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     lead = text[first:last]
     if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
         return ()
-    start = block.start if first == block.number else widened_start(visible, visible.offsets[first], block.start)
+    start = (
+        block.start
+        if first == block.number
+        else widened_start(visible, visible.offsets[first], block.start)
+    )
     end = block.end if last == len(text) else visible.offsets[last - 1] + 1
     return (Lead(start, end, " ".join(lead.split())),)
 
@@ -123,7 +132,9 @@ def caption_of(block: Block | None) -> tuple[Lead, ...]:
     return lead_of(block)
 
 
-def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "paragraph") -> list[Block]:
+def paragraph_blocks(
+    source: Source, read: Read, above: Above, kind: Kind = "paragraph"
+) -> list[Block]:
     """Return the blocks of a paragraph: rows between bars, items of lists, and what else it holds.
 
     Args:
@@ -143,7 +154,9 @@ def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "par
             blocks += table_blocks(rows, read, caption_of(above.last))
         else:
             visible = read(text[start:end], places[start:end])
-            blocks += _text_blocks(visible, above, kind if start == 0 else "paragraph", places[start])
+            blocks += _text_blocks(
+                visible, above, kind if start == 0 else "paragraph", places[start]
+            )
         if blocks:
             above.last = blocks[-1]
     return blocks
@@ -182,7 +195,9 @@ def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...
         is_header = number == header
         if is_header:
             names = cell_texts(row)
-        blocks.append(replace(row, is_header=is_header, names=() if is_header else names, leads=leads))
+        blocks.append(
+            replace(row, is_header=is_header, names=() if is_header else names, leads=leads)
+        )
     return blocks
 
 
@@ -200,7 +215,9 @@ def cell_texts(row: Block) -> tuple[str, ...]:
     return tuple(row.visible.text[start:end] for start, end in row.cells)
 
 
-def joined(cells: Sequence[Visible], places: Sequence[int]) -> tuple[Visible, tuple[tuple[int, int], ...]]:
+def joined(
+    cells: Sequence[Visible], places: Sequence[int]
+) -> tuple[Visible, tuple[tuple[int, int], ...]]:
     """Return the cells of a row as one text, with " | " between those that are not empty, and the span of each.
 
     Args:
@@ -239,7 +256,10 @@ def _row(line: Source, read: Read, columns: int = 0) -> Block | None:
         outside = [end for end in ends if not any(first < end < last for first, last in code)]
         ends = outside if columns - 1 <= len(outside) <= columns + 1 else ends
     bounds = [-1, *ends, len(text)]
-    cells = [_cell(text[start + 1 : end], places[start + 1 : end], read) for start, end in pairwise(bounds)]
+    cells = [
+        _cell(text[start + 1 : end], places[start + 1 : end], read)
+        for start, end in pairwise(bounds)
+    ]
     starts = [places[end] for end in ends]
     if not text[: bounds[1]].strip() and ends:  # the bar at the left edge
         cells, starts = cells[1:], starts[1:]
@@ -283,7 +303,10 @@ def _is_rule(line: str) -> bool:
 
 
 def _is_row(text: str, start: int, end: int) -> bool:
-    return _ROW.match(text, start, end) is not None or _GRID_RULE.fullmatch(text, start, end) is not None
+    return (
+        _ROW.match(text, start, end) is not None
+        or _GRID_RULE.fullmatch(text, start, end) is not None
+    )
 
 
 def _has_edges(line: str) -> bool:
@@ -301,19 +324,28 @@ def has_header(rows: Sequence[Block | None]) -> bool:
         return False
     names, *below = filled
     is_distinct = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_distinct or any(count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name) for name in names):
+    if not is_distinct or any(
+        count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name) for name in names
+    ):
         return False
-    columns = [[row[column] for row in below if column < len(row) and row[column]] for column in range(len(names))]
+    columns = [
+        [row[column] for row in below if column < len(row) and row[column]]
+        for column in range(len(names))
+    ]
     if any(name in values for name, values in zip(names, columns, strict=True)):
         return False
-    if all(map(str.isupper, names)) and not any(cell.isupper() for values in columns for cell in values[:2]):
+    if all(map(str.isupper, names)) and not any(
+        cell.isupper() for values in columns for cell in values[:2]
+    ):
         return True
     known = [name for name in names if _COLUMN_NAME.search(name)]
     if 2 * len(known) > len(names) and not any(_COLUMN_NAME.search(value) for value in columns[0]):
         return True
     for name, values in zip(names, columns, strict=True):
         are_numbers = all(map(NUMBER.fullmatch, values))
-        have_digits = len(values) > 1 and all(map(_DIGIT.search, values)) and not _DIGIT.search(name)
+        have_digits = (
+            len(values) > 1 and all(map(_DIGIT.search, values)) and not _DIGIT.search(name)
+        )
         if values and (are_numbers or have_digits):
             return True
     return False
@@ -341,7 +373,9 @@ def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list
         if kind == "item":
             block = replace(block, leads=above.leads)
         elif is_item:
-            block = replace(block, kind="item", level=above.level + 1, number=number_length(piece.text))
+            block = replace(
+                block, kind="item", level=above.level + 1, number=number_length(piece.text)
+            )
             block = replace(block, leads=_leads_of_item(column, block, above))
         elif above.items and column <= above.items[0][0]:
             above.items.clear()  # the list ends; an indented paragraph is one of its last item
@@ -369,7 +403,9 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
     listed = above.items
     while listed and listed[-1][0] > column:
         listed.pop()
-    is_below_number = bool(listed) and listed[-1][0] == column and listed[-1][2].number > 0 and not block.number
+    is_below_number = (
+        bool(listed) and listed[-1][0] == column and listed[-1][2].number > 0 and not block.number
+    )
     above_item = listed[-1][2] if is_below_number else None
     is_child = (
         above_item is not None
@@ -378,7 +414,9 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
         and above_item.visible.text.endswith(_GOES_ON)
     )
     if block.number and any(at == column and item.number for at, _, item in listed):
-        while not (listed[-1][0] == column and listed[-1][2].number):  # bullets that went on from a number
+        while not (
+            listed[-1][0] == column and listed[-1][2].number
+        ):  # bullets that went on from a number
             listed.pop()
     if listed and listed[-1][0] == column and not is_child:
         leads = listed.pop()[1]

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from factoid.text.aligned import AlignedTable, aligned_tables, cell_source
 from factoid.text.blocks import Block, Visible
-from factoid.text.paragraphs import Above, Read, caption_of, has_header, joined, named_rows, paragraph_blocks
+from factoid.text.paragraphs import (
+    Above,
+    Read,
+    caption_of,
+    has_header,
+    joined,
+    named_rows,
+    paragraph_blocks,
+)
 
 _INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
@@ -89,7 +97,9 @@ def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> lis
     for cells in table.rows:
         filled = [cell for cell in cells if cell]
         starts = [places[cell[0]] if cell else start for cell in cells[1:]]
-        visible, spans = joined([lines.inline(*cell_source(paragraph, cell, places)) for cell in cells], starts)
+        visible, spans = joined(
+            [lines.inline(*cell_source(paragraph, cell, places)) for cell in cells], starts
+        )
         first = places[filled[0][0]]
         last = places[filled[-1][-1]]
         rows.append(Block("row", first, last + 1, visible, cells=spans))
@@ -130,7 +140,9 @@ def as_it_is(source: str, places: Sequence[int]) -> Visible:
 
 def is_code_like(content: str) -> bool:
     """Return whether text that is indented looks like code: plain texts indent their paragraphs, too."""
-    return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[-1:] not in set(".!?…。")
+    return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[
+        -1:
+    ] not in set(".!?…。")
 
 
 def _is_code(source: str) -> bool:

@@ -30,7 +30,14 @@ from factoid.text.heading_context import (
     templates,
 )
 from factoid.text.heading_context import Line as Line
-from factoid.text.heading_lines import HeadingLine, Number, heading_line, is_caption, is_notice, is_page_line
+from factoid.text.heading_lines import (
+    HeadingLine,
+    Number,
+    heading_line,
+    is_caption,
+    is_notice,
+    is_page_line,
+)
 from factoid.text.heading_questions import answer_ends
 
 STRONG_LEVEL = 7  # of a line in bold in a text with headings: below all of Markdown's
@@ -45,7 +52,9 @@ _PER_BLOCKS_SURE = 100  # the same, in capitals or in a text with headings that 
 _SURE_HEADINGS = 3
 
 _NAME_OF_PART = Number("name", (), True, True)
-_APPENDIX = re.compile(r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo")  # part of no chapter
+_APPENDIX = re.compile(
+    r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo"
+)  # part of no chapter
 _NUMBERED_ITEM = re.compile(r"\(?\w{1,3}[.)]\s")
 
 
@@ -96,7 +105,11 @@ def heading_cuts(paragraph: str) -> list[int]:
         if place and not is_terminated(lines[place - 1]) and starts[place] not in cuts:
             continue
         found = None if below.isupper() else heading_line(line)
-        if found and found.form in ("number", "name", "capitals") and not _follows_in_list(lines, place):
+        if (
+            found
+            and found.form in ("number", "name", "capitals")
+            and not _follows_in_list(lines, place)
+        ):
             cuts.update((starts[place], starts[place + 1]))
     return sorted(cuts - {0})
 
@@ -137,7 +150,9 @@ def find_headings(lines: Sequence[Line], is_plain: bool = True) -> list[Heading]
     headings = []
     for place in order:
         end = ends.get(place, len(lines))
-        headings.append(Heading(place, min(end, reaches.get(place, end)), levels.get(place, QUESTION_LEVEL)))
+        headings.append(
+            Heading(place, min(end, reaches.get(place, end)), levels.get(place, QUESTION_LEVEL))
+        )
     return headings
 
 
@@ -187,7 +202,9 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     """Return the levels of lines that give evidence of being headings, by place."""
     numbered_again = templates(lines)
     candidates = _candidates(lines, numbered_again)
-    expected = {candidate.place for candidate in candidates if candidate.heads_text} & numbered_again
+    expected = {
+        candidate.place for candidate in candidates if candidate.heads_text
+    } & numbered_again
     sure = _in_series(candidates) | expected
     proven = set() if is_conversation(lines) else _proven_forms(candidates, len(lines))
     accepted: dict[int, _Candidate] = {}
@@ -199,9 +216,13 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
         for depth, candidate in enumerate(reversed(row)):
             above = row[-depth - 2] if depth + 1 < len(row) else None
             is_named = above is not None and _names_part(above, candidate)
-            if _is_in_reach(row, depth, is_first) and (is_named or _has_evidence(candidate, sure, proven)):
+            if _is_in_reach(row, depth, is_first) and (
+                is_named or _has_evidence(candidate, sure, proven)
+            ):
                 accepted[candidate.place] = candidate
-    title = next((candidate for candidate in candidates if candidate.place == _title_place(lines)), None)
+    title = next(
+        (candidate for candidate in candidates if candidate.place == _title_place(lines)), None
+    )
     if title is not None and _is_title(lines, title, bool(accepted)):
         accepted[title.place] = title
     return _levels(accepted, expected, lines)
@@ -236,12 +257,19 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
     title_place = _title_place(lines)
     forms: dict[int, HeadingLine] = {}
     for place, line in enumerate(lines):
-        if place in barred or line.kind in ("row", "code", "image", "heading") or not is_single(line):
+        if (
+            place in barred
+            or line.kind in ("row", "code", "image", "heading")
+            or not is_single(line)
+        ):
             continue
         found = heading_line(line.text, line.is_strong)
         if not found or (line.kind == "item" and not found.number):
             continue
-        is_labelled = LABELLED.match(line.text) is not None and found.form not in ("number", "strong")
+        is_labelled = LABELLED.match(line.text) is not None and found.form not in (
+            "number",
+            "strong",
+        )
         is_expected = place == title_place or place in numbered_again
         if is_expected or not (is_labelled or found.is_doubtful):
             forms[place] = found
@@ -276,7 +304,9 @@ def _candidate(
 ) -> _Candidate:
     line = lines[place]
     above = lines[place - 1] if place else None
-    speaks = following is not None and bool(LABELLED.match(following.text) and LABELLED.match(line.text))
+    speaks = following is not None and bool(
+        LABELLED.match(following.text) and LABELLED.match(line.text)
+    )
     heads_text = heads_list = False
     if following is not None and not speaks:
         heads_text = is_running_text(following)
@@ -285,7 +315,9 @@ def _candidate(
             heads_text = heads_list = found.form in ("number", "capitals")
     fits = above is None or place - 1 in forms or may_stand_below(line, above)
     is_last = place + 1 not in forms
-    return _Candidate(place, found, row, fits, is_last, heads_text, heads_list, following is not None)
+    return _Candidate(
+        place, found, row, fits, is_last, heads_text, heads_list, following is not None
+    )
 
 
 def _in_series(candidates: Sequence[_Candidate]) -> set[int]:
@@ -314,7 +346,9 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
     for candidate, following in zip_longest(candidates, candidates[1:]):
         form = candidate.line.form
         forms = ("title", "plain") if form == "word" else (form,)
-        is_above_others = not candidate.is_last and following is not None and following.line.form != form
+        is_above_others = (
+            not candidate.is_last and following is not None and following.line.form != form
+        )
         if candidate.place == 0 or not (candidate.is_last or is_above_others or form == "number"):
             continue
         heads_something = candidate.heads_text or (candidate.heads_list and form == "capitals")
@@ -326,7 +360,11 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
     for form in total:
         per_blocks = _PER_BLOCKS_SURE if has_sure or form == "capitals" else _PER_BLOCKS
         wanted[form] = 1 if blocks <= _SHORT_TEXT else max(2, blocks // per_blocks)
-    proven = {form for form, number in standing.items() if number >= wanted[form] and 2 * number >= total[form]}
+    proven = {
+        form
+        for form, number in standing.items()
+        if number >= wanted[form] and 2 * number >= total[form]
+    }
     if standing["number"] > 1 and standing["plain"] <= wanted["plain"]:
         proven.discard("plain")  # the text has headings of another form
     return proven
@@ -352,7 +390,9 @@ def _is_in_reach(row: Sequence[_Candidate], depth: int, is_first: bool) -> bool:
         return is_marked
     last = row[-1].line.number
     number = candidate.line.number
-    return depth <= _ROW and bool(last and number and last.value[: len(number.value)] == number.value != last.value)
+    return depth <= _ROW and bool(
+        last and number and last.value[: len(number.value)] == number.value != last.value
+    )
 
 
 def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bool:
@@ -380,7 +420,9 @@ def _names_part(above: _Candidate, candidate: _Candidate) -> bool:
     )
 
 
-def _levels(accepted: Mapping[int, _Candidate], expected: set[int], lines: Sequence[Line]) -> dict[int, int]:
+def _levels(
+    accepted: Mapping[int, _Candidate], expected: set[int], lines: Sequence[Line]
+) -> dict[int, int]:
     """Return the levels of headings by place.
 
     The first line of the text is its title, of level 1. Numbers say how deep a heading is; one
@@ -393,11 +435,15 @@ def _levels(accepted: Mapping[int, _Candidate], expected: set[int], lines: Seque
     numbered: list[Number] = []  # those above
     unnumbered: list[int] = []  # ranks of forms of those above
     between: list[int] = []  # places since the last numbered one
-    styles = Counter(candidate.line.number.style for candidate in accepted.values() if candidate.line.number)
+    styles = Counter(
+        candidate.line.number.style for candidate in accepted.values() if candidate.line.number
+    )
     for place in sorted(accepted):
         line = accepted[place].line
         number = line.number
-        is_of_series = (number and styles[number.style] > 1) or line.form == "name" or place in expected
+        is_of_series = (
+            (number and styles[number.style] > 1) or line.form == "name" or place in expected
+        )
         if place == title_place and not (is_of_series and len(accepted) > 1):
             levels[place] = 1
             continue

@@ -87,7 +87,9 @@ def read(text: str, markup: Markup | None = None, start: int = 0) -> tuple[Block
     return tuple(plain_blocks(text, start))
 
 
-def sentences_of(blocks: Sequence[Block], splitter: SentenceSplitter | None = None) -> list[Sentence]:
+def sentences_of(
+    blocks: Sequence[Block], splitter: SentenceSplitter | None = None
+) -> list[Sentence]:
     """Return the sentences of blocks, in order.
 
     A heading and a row of a table are one; so is a block of code. What is above MAX_WORDS words or
@@ -135,7 +137,10 @@ def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Sp
     spans: list[Span] = []
     for first, last in _turns(visible.text):
         part = visible if (first, last) == (0, len(visible.text)) else _slice(visible, first, last)
-        spans += [(first + start, first + end) for start, end in block_sentences(part.text, part.protected, splitter)]
+        spans += [
+            (first + start, first + end)
+            for start, end in block_sentences(part.text, part.protected, splitter)
+        ]
     return [span for span in spans if not ONLY_MARKS.fullmatch(visible.text, *span)]
 
 
@@ -145,7 +150,10 @@ def _row_spans(block: Block, splitter: SentenceSplitter | None) -> list[Span]:
     pieces: list[Span] = []
     for first, last in block.cells:
         cell = _slice(visible, first, last)
-        pieces += [(first + start, first + end) for start, end in block_sentences(cell.text, cell.protected, splitter)]
+        pieces += [
+            (first + start, first + end)
+            for start, end in block_sentences(cell.text, cell.protected, splitter)
+        ]
     spans: list[Span] = []
     size = 0
     for start, end in pieces:

@@ -19,14 +19,25 @@ from factoid.text.restructured_tables import directive_table
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]|\Z)")
-_NOTE = re.compile(r"\.\.[ \t]+\[(?:\d{1,3}|\#[\w-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]+|\Z)")  # of a footnote or a citation
+_NOTE = re.compile(
+    r"\.\.[ \t]+\[(?:\d{1,3}|\#[\w-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]+|\Z)"
+)  # of a footnote or a citation
 _OPTION = re.compile(r":(?P<name>[A-Za-z][\w-]*):(?:[ \t]+(?P<value>\S.*))?\Z")
 _FIELD = re.compile(r":(?P<name>[A-Za-z](?:[^:\n`]|:(?=\w)){0,80}):(?:[ \t]+(?P<value>\S)|\Z)")
 _ANONYMOUS = re.compile(r"__[ \t]+\S+\Z")
 _LINE_BLOCK = re.compile(r"\|[ \t]+(?=[^|\n]*\Z)")
 _VERSION = re.compile(r"v?\d[\w.]*[ \t]*")
 _SHOWN_OPTIONS = ("alt", "caption", "title")
-_CODE = CODE | {"highlight", "parsed-literal", "prompt", "productionlist", "math", "doctest", "testcode", "testoutput"}
+_CODE = CODE | {
+    "highlight",
+    "parsed-literal",
+    "prompt",
+    "productionlist",
+    "math",
+    "doctest",
+    "testcode",
+    "testoutput",
+}
 _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "highlight",
     "default-role",
@@ -152,7 +163,9 @@ class _Reader:
         self.covered: list[tuple[int, int]] = []  # in the lines of the run
         self.first = 0  # of the run of lines that is read as plain text
         self.above = Above()
-        self.term: tuple[int, Lead] | None = None  # what the lines define that are more indented than a column
+        self.term: tuple[int, Lead] | None = (
+            None  # what the lines define that are more indented than a column
+        )
         self.result: list[Block] = []
 
     def blocks(self) -> list[Block]:
@@ -205,7 +218,10 @@ class _Reader:
             self._flush(number + 1)
             block = self.result[-1] if self.result else None
             if block is not None:
-                self.term = (column, Lead(block.start, block.end, " ".join(block.visible.text.split())))
+                self.term = (
+                    column,
+                    Lead(block.start, block.end, " ".join(block.visible.text.split())),
+                )
         return number + 1
 
     # Lines
@@ -220,12 +236,24 @@ class _Reader:
     def _is_below(self, number: int, column: int) -> bool:
         """Return whether the next line is more indented than a column."""
         following = number + 1
-        return following < len(self.starts) and bool(self._content(following)) and self._column(following) > column
+        return (
+            following < len(self.starts)
+            and bool(self._content(following))
+            and self._column(following) > column
+        )
 
     def _is_term(self, number: int, column: int, content: str) -> bool:
         """Return whether a line is a term whose definition is indented below it."""
-        is_first = number == self.first or not self._content(number - 1) or self._column(number - 1) > column
-        is_marked = bool(line_starts(content)) or content.startswith("#. ") or _FIELD.match(content) is not None
+        is_first = (
+            number == self.first
+            or not self._content(number - 1)
+            or self._column(number - 1) > column
+        )
+        is_marked = (
+            bool(line_starts(content))
+            or content.startswith("#. ")
+            or _FIELD.match(content) is not None
+        )
         return is_first and self._is_below(number, column) and not is_marked
 
     def _behind_body(self, number: int, column: int) -> int:
@@ -279,7 +307,11 @@ class _Reader:
         name = directive["name"].lower().rpartition(":")[2]
         first = number + 1  # of the options
         if directive["title"] and name not in _NO_ARGUMENT | _HIDDEN:
-            version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
+            version = (
+                _VERSION.match(directive["title"])
+                if name.startswith(("version", "deprecated"))
+                else None
+            )
             begin = directive.start("title") + (version.end() if version else 0)
             self.covered.append((at, at + begin))
             first = self._behind_paragraph(number, behind)
@@ -366,11 +398,14 @@ class _Reader:
     def _add_plain(self, source: str, start: int) -> None:
         if not source.replace(FILLER, "").strip():
             return
-        blocks = plain_blocks(source, base=start, inline=restructured_inline, above=self.above, finds_code=False)
+        blocks = plain_blocks(
+            source, base=start, inline=restructured_inline, above=self.above, finds_code=False
+        )
         if self.term:
             leads = (self.term[1],)
             blocks = [
-                replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block for block in blocks
+                replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block
+                for block in blocks
             ]
         self.result += blocks
 

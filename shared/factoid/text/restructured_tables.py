@@ -18,7 +18,12 @@ Line = tuple[int, int]  # where a line begins and ends in its text
 
 
 def directive_table(
-    name: str, text: str, title: Line | None, options: Mapping[str, Line], lines: Sequence[Line], inline: Read
+    name: str,
+    text: str,
+    title: Line | None,
+    options: Mapping[str, Line],
+    lines: Sequence[Line],
+    inline: Read,
 ) -> list[Block]:
     """Return the blocks of a table that a directive holds: its title, if it has one, and its rows.
 
@@ -42,7 +47,11 @@ def directive_table(
     if "header" in options:
         lines = [options["header"], *lines]
         headers += 1
-    rows = _list_rows(text, lines) if name == "list-table" else [list(_values(text, *line)) for line in lines]
+    rows = (
+        _list_rows(text, lines)
+        if name == "list-table"
+        else [list(_values(text, *line)) for line in lines]
+    )
     return [*blocks, *_named(rows, headers, leads, inline)]
 
 
@@ -94,7 +103,9 @@ def _source(text: str, lines: Sequence[Line]) -> Source:
     return "".join(parts), places
 
 
-def _named(rows: Sequence[Sequence[Source]], headers: int, leads: tuple[Lead, ...], inline: Read) -> list[Block]:
+def _named(
+    rows: Sequence[Sequence[Source]], headers: int, leads: tuple[Lead, ...], inline: Read
+) -> list[Block]:
     blocks: list[Block | None] = []
     for row in rows:
         cells = [inline(*source) for source in row]
@@ -103,5 +114,7 @@ def _named(rows: Sequence[Sequence[Source]], headers: int, leads: tuple[Lead, ..
             continue
         starts = [cell.offsets[0] if cell.text else filled[0].offsets[0] for cell in cells[1:]]
         visible, spans = joined(cells, starts)
-        blocks.append(Block("row", filled[0].offsets[0], filled[-1].offsets[-1] + 1, visible, cells=spans))
+        blocks.append(
+            Block("row", filled[0].offsets[0], filled[-1].offsets[-1] + 1, visible, cells=spans)
+        )
     return named_rows(blocks, min(headers, len(blocks)) - 1, leads)

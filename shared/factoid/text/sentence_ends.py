@@ -15,7 +15,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError
-from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
+from factoid.text.abbreviations import (
+    COMMON,
+    ENGLISH,
+    GERMAN,
+    OPEN,
+    WORDS_TOO,
+    Language,
+    language_of,
+)
 from factoid.text.lines import is_bullet, line_starts
 from factoid.words import INVISIBLE, without_invisible
 
@@ -46,14 +54,20 @@ _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)|（[^（）\n]{1,300}）|《[^《
 _WORD_CHARACTER = re.compile(r"\w")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _NUMBER_BEFORE = re.compile(r"(?:\d|\b[IVX]{1,5})\s?\Z")
-_TAIL = r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
+_TAIL = (
+    r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
+)
 # "3", "4.2(a)", and nothing that goes on like a clause
 _REFERENCE = re.compile(rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}")
 _LETTER_REFERENCE = re.compile(rf"(?:[A-Z]|[IVXLC]{{2,6}})\b\.?+{_TAIL}")
 _ELIDED = re.compile(r"[^\W\d_]{1,5}['’](?=[^\W\d_]{2})")
-_VOWEL = re.compile(r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE)
+_VOWEL = re.compile(
+    r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE
+)
 _UNSPOKEN = re.compile(r"[a-zа-яα-ωß-ÿ]{2,5}", re.IGNORECASE)
-_OLD_SCRIPT_LETTER = re.compile(r"[\u05d0-\u05ea\u0620-\u064a]ـ?")  # Hebrew and Arabic have no capitals
+_OLD_SCRIPT_LETTER = re.compile(
+    r"[\u05d0-\u05ea\u0620-\u064a]ـ?"
+)  # Hebrew and Arabic have no capitals
 _DEVANAGARI = re.compile(r"[\u0900-\u0963\u0970-\u097f]")
 # Makes a number behind it ordinal in German: "im 3. Quartal", "der 1. und 2. Absatz".
 _BEFORE_ORDINAL = re.compile(
@@ -125,7 +139,9 @@ def sentence_ends(text: str, protected: Sequence[Span] = ()) -> list[int]:
     return [behind[end] for end in ends]
 
 
-def block_sentences(text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None) -> list[Span]:
+def block_sentences(
+    text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None
+) -> list[Span]:
     """Return the spans of the sentences of one block: trimmed, and without bullets.
 
     Args:
@@ -327,7 +343,9 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         is_word = language is ENGLISH and lower in COMMON and token.islower()
         return is_word and not _REFERENCE.match(text, stop.following)
     if lower in language.numbers:
-        is_letter = stop.starts_line and len(stop.word) == 1 and stop.word.isupper()  # "App. B shows"
+        is_letter = (
+            stop.starts_line and len(stop.word) == 1 and stop.word.isupper()
+        )  # "App. B shows"
         if is_letter or _LETTER_REFERENCE.match(text, stop.following):
             return False
     if lower in language.open or token in language.open:
@@ -345,16 +363,25 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         return is_behind_number
     if len(token) == 1 and token.isalpha():
         is_behind_initial = _BEHIND_LETTER_AND_POINT.search(stop.ahead) is not None
-        if is_before_number and not is_behind_number and token.islower() and lower not in _VARIABLES:
+        if (
+            is_before_number
+            and not is_behind_number
+            and token.islower()
+            and lower not in _VARIABLES
+        ):
             return False  # "s. 5"
         if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
             return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
     if language is GERMAN and token.isdigit() and stop.word:
-        is_ordinal = len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
+        is_ordinal = (
+            len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
+        )
         if is_ordinal or stop.word in _ORDINAL_NOUNS:
             return False
     if _NUMBERING.fullmatch(token):
-        return not stop.starts_line  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
+        return (
+            not stop.starts_line
+        )  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
     if stop.goes_on and not prose.is_spaced:
         is_word = lower in ENGLISH.function_words and len(token) > 1
         return is_word or (len(token) >= 3 and _VOWEL.search(token) is not None)

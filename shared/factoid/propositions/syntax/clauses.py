@@ -43,7 +43,9 @@ _ALTERNATIVE = frozenset({"or", "nor", "either", "neither"})
 _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
-_TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
+_TURNS = frozenset(
+    "but yet later then after afterwards subsequently before until soon eventually finally now".split()
+)
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
 # What stands before a verb that shares the subject of another one, apart from adverbs and auxiliaries, shows a wrong parse.
 _BEFORE_VERBS = frozenset(
@@ -54,7 +56,9 @@ _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
 _PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
 _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
-_STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
+_STRANDED = frozenset(
+    {"IN", "TO", "DT", "PRP$"}
+)  # tags before "and" where both verbs share what follows
 
 
 @dataclass(slots=True)
@@ -84,25 +88,48 @@ class _Splitter:
         subject_head = tree.subjects[head]
         antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
         self._describe(head, cut, antecedent)
-        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
+        shared = antecedent or (
+            repeatable(tree, subject_head, cut) if subject_head is not None else []
+        )
         self._adverbial(head, cut, shared)
         before = {*cut}
         self._coordinate(head, cut, shared)
-        rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
+        rest = strip(
+            tree,
+            without_loose_commas(tree, tree.subtree(head, cut)),
+            head,
+            keep_opening=not subject,
+        )
         for token in rest:
             items += swap.get(token, (token,))
-        starts = [tree.subtree(joined)[0] for joined in tree.all(head, "conj", "parataxis") if joined in cut - before]
+        starts = [
+            tree.subtree(joined)[0]
+            for joined in tree.all(head, "conj", "parataxis")
+            if joined in cut - before
+        ]
         asides: list[int] = []
         for noun in nouns(tree, head):
             asides += tree.all(noun, *ASIDES) if noun >= head and tree.is_clause(head) else ()
         starts += [
-            tree.subtree(child)[0] for child in asides if child in cut and "(" not in tree.words[child - 3 : child]
+            tree.subtree(child)[0]
+            for child in asides
+            if child in cut and "(" not in tree.words[child - 3 : child]
         ]
         if any(tree.words[token].isalnum() for token in rest if starts and token > min(starts)):
             self.is_doubtful = True  # what follows the last conjunct belongs to it as well
-        main = [token for token in rest if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")]
-        odd = [other for other in tree.all(head, "conj") if other not in cut and tree.tags[other] == "VB"]
-        if odd and not any(tree.tags[aux] == "MD" or tree.lower[aux] in _DO for aux in tree.auxiliaries[head]):
+        main = [
+            token
+            for token in rest
+            if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")
+        ]
+        odd = [
+            other
+            for other in tree.all(head, "conj")
+            if other not in cut and tree.tags[other] == "VB"
+        ]
+        if odd and not any(
+            tree.tags[aux] == "MD" or tree.lower[aux] in _DO for aux in tree.auxiliaries[head]
+        ):
             self.is_doubtful |= tree.tags[head] not in ("VB", "VBG")
         if not (tree.is_clause(head) or subject or swap or main):
             self.is_doubtful |= len(self.statements) > 1
@@ -112,7 +139,12 @@ class _Splitter:
         tree = self.tree
         for noun in nouns(tree, head):
             for child in tree.children[noun]:
-                if tree.deps[child] not in ASIDES or child in cut or child < noun or not is_whole(tree, child):
+                if (
+                    tree.deps[child] not in ASIDES
+                    or child in cut
+                    or child < noun
+                    or not is_whole(tree, child)
+                ):
                     continue
                 statement = describe(tree, head, noun, child, cut, subject)
                 if statement is None:
@@ -120,7 +152,9 @@ class _Splitter:
                 if statement.items:
                     self.statements.append([*statement.items])
                     continue
-                about = statement.subject or [item for items in statement.swap.values() for item in items]
+                about = statement.subject or [
+                    item for items in statement.swap.values() for item in items
+                ]
                 if self._is_worth(head, child, cut, subject, about):
                     self._split_off(child, cut, statement.subject, swap=statement.swap)
 
@@ -134,9 +168,15 @@ class _Splitter:
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
-                opening = self._shared_opening(head, joined) if self._shares_subject(head, joined) else None
+                opening = (
+                    self._shared_opening(head, joined)
+                    if self._shares_subject(head, joined)
+                    else None
+                )
                 subject_head = tree.subjects[head]
-                if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
+                if opening is None or (
+                    subject_head is not None and not agrees(tree, subject_head, joined)
+                ):
                     continue  # unclear, or attached to the wrong verb by the parser
                 if self._is_worth(head, joined, cut, subject, subject):
                     fronted = [token for token in self._fronted(head, joined) if token not in cut]
@@ -148,7 +188,10 @@ class _Splitter:
         """Return whether a conjunct states something on its own."""
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
-        if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
+        if (
+            any(tree.lower[mark] in _ALTERNATIVE for mark in marks)
+            or tree.child(joined, "mark") is not None
+        ):
             return False
         if rests_on_clause_before(tree, joined):
             self.is_doubtful = True  # which of the clauses before it does it mean?
@@ -164,10 +207,14 @@ class _Splitter:
             breaks = tree.words[max(subtree[0] - 1, 0) : subtree[0] + 1]
             after_break = any(word in (";", ":", "–", "—", "--") for word in breaks)
             return after_break and tree.is_clause(joined) and tree.subjects[joined] is not None
-        verbal = tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries[joined])
+        verbal = (
+            tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries[joined])
+        )
         if not verbal and (tree.tags[head] in VERB or tree.child(head, "cop") is None):
             return False
-        negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
+        negated = any(
+            tree.lower[child] in _NEGATION for child in tree.children[head] if child < head
+        )
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _is_joined(self, head: int, joined: int) -> bool:
@@ -175,7 +222,9 @@ class _Splitter:
         tree = self.tree
         first = tree.subtree(joined)[0]
         before_head = [child for child in tree.children[head] if child < head]
-        opened = any(tree.tags[child] == "WRB" or tree.lower[child] == "if" for child in before_head)
+        opened = any(
+            tree.tags[child] == "WRB" or tree.lower[child] == "if" for child in before_head
+        )
         if opened and "?" not in tree.words[-1:]:
             return False  # "when an employee is assigned": the main clause was taken for a conjunct
         if (
@@ -183,8 +232,16 @@ class _Splitter:
             and tree.tags[head] != "VBG"
         ):
             return False
-        last = any(tree.child(other, "cc") is not None for other in tree.all(head, "conj") if other > joined)
-        conjunctions = [token for token in range(max(0, first - 2), min(first + 2, joined)) if tree.deps[token] == "cc"]
+        last = any(
+            tree.child(other, "cc") is not None
+            for other in tree.all(head, "conj")
+            if other > joined
+        )
+        conjunctions = [
+            token
+            for token in range(max(0, first - 2), min(first + 2, joined))
+            if tree.deps[token] == "cc"
+        ]
         if not conjunctions:
             marks = tree.words[max(0, first - 1) : first + 1]
             return last or any(mark in (";", ":", "–", "—", "--") for mark in marks)
@@ -209,7 +266,8 @@ class _Splitter:
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
             return any(
-                child > joined and tree.deps[child] not in ("punct", "parataxis") for child in tree.children[joined]
+                child > joined and tree.deps[child] not in ("punct", "parataxis")
+                for child in tree.children[joined]
             )
         return True
 
@@ -233,21 +291,45 @@ class _Splitter:
         between = range(head + 1, subtree[0])
         if any(tree.words[token] in (";", ":") for token in between):
             return False
-        if not _COMPARISONS.isdisjoint(tree.lower[token] for token in range(max(0, subtree[0] - 2), joined)):
+        if not _COMPARISONS.isdisjoint(
+            tree.lower[token] for token in range(max(0, subtree[0] - 2), joined)
+        ):
             return False
         for child in tree.children[joined]:
-            if child < joined and tree.deps[child] in _BEFORE_VERBS and len(tree.subtree(child)) > _PHRASE:
+            if (
+                child < joined
+                and tree.deps[child] in _BEFORE_VERBS
+                and len(tree.subtree(child)) > _PHRASE
+            ):
                 return False
-        if any(tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark") for token in subtree if token < joined):
+        if any(
+            tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark")
+            for token in subtree
+            if token < joined
+        ):
             return False
-        inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
-        nearer = (token for token in between if tree.subjects[token] is not None and tree.is_clause(token))
+        inner = [
+            token
+            for token in between
+            if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"
+        ]
+        nearer = (
+            token for token in between if tree.subjects[token] is not None and tree.is_clause(token)
+        )
         if any(True for _ in nearer) or any(tree.tags[token] in RELATIVE_TAGS for token in between):
-            return False  # "a bucket that is closed but is configured": which of both verbs is joined?
+            return (
+                False  # "a bucket that is closed but is configured": which of both verbs is joined?
+            )
         auxiliaries = tree.auxiliaries[joined]
-        if tree.tags[joined] == "VB" and not auxiliaries and "but" in tree.lower[max(0, subtree[0] - 1) : joined]:
+        if (
+            tree.tags[joined] == "VB"
+            and not auxiliaries
+            and "but" in tree.lower[max(0, subtree[0] - 1) : joined]
+        ):
             return False  # "The list will be long, but look for the first entry"
-        negated = any(tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined)
+        negated = any(
+            tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined
+        )
         if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
             return False  # "but don't hesitate to ask"
         is_verb = tree.tags[head] in VERB or tree.is_finite(head)
@@ -257,7 +339,9 @@ class _Splitter:
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
         others = [token for token in subtree if token < joined and tree.tags[token] in NOUN]
-        if tree.tags[joined] in VERB and (len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")):
+        if tree.tags[joined] in VERB and (
+            len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")
+        ):
             return False  # "and both have …"
         subject_head = tree.subjects[head]
         label = range(subject_head + 1, head) if subject_head is not None else ()
@@ -290,27 +374,47 @@ class _Splitter:
             modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
             return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
         if tag in ("VBN", "VBG", "VB"):
-            modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
+            modal = [
+                tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to")
+                for aux in tokens(before)
+            ]
             if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
                 return before
             return None
         if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2] or tag in NOUN:
             return None  # "in Dublin and Cork", "a singer and actor"
         subject_head = tree.subjects[head]
-        impersonal = subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that")
+        impersonal = subject_head is not None and tree.lower[subject_head] in (
+            "it",
+            "there",
+            "this",
+            "that",
+        )
         return None if impersonal else before
 
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject ("In 1990, …", "If it rains, …") that also apply to a coordinated clause."""
-        tree, subject, joined_subject = self.tree, self.tree.subjects[head], self.tree.subjects[joined]
+        tree, subject, joined_subject = (
+            self.tree,
+            self.tree.subjects[head],
+            self.tree.subjects[joined],
+        )
         words = {tree.lower[token] for token in tree.subtree(joined)}
-        if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
+        if (
+            subject is None
+            or words & _TURNS
+            or any(word.isdigit() and len(word) == 4 for word in words)
+        ):
             return []  # it has a time of its joined_subject, or contrasts with the text before
         if joined_subject is not None and (
             tree.deps[joined] == "parataxis"
             or (tree.is_past(head) and not tree.is_past(joined))
             or any(child < joined_subject for child in tree.all(joined, *_ADVERBIALS))
-            or any(tree.deps[token] == "case" for token in tree.subtree(joined) if token < min(joined_subject, joined))
+            or any(
+                tree.deps[token] == "case"
+                for token in tree.subtree(joined)
+                if token < min(joined_subject, joined)
+            )
         ):
             return []  # nor does it reach a clause in another tense, or with an adverbial in front
         fronted = [child for child in tree.all(head, *_ADVERBIALS, "advmod") if child < subject]
@@ -342,18 +446,32 @@ class _Splitter:
                 phrase = tree.subtree(child)
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
-                rest = [token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head]
+                rest = [
+                    token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head
+                ]
                 if any(tree.subjects[other] is None for other in tree.all(child, "conj")):
                     continue  # which of both verbs is joined?
                 conditions = {"if", "when", "unless"}.intersection(tree.lower[: phrase[0]])
-                if any(tree.words[token].isalnum() for token in rest) or (phrase[0] > head and conditions):
+                if any(tree.words[token].isalnum() for token in rest) or (
+                    phrase[0] > head and conditions
+                ):
                     continue
                 if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".
-            opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
-            opens = opens and tree.lower[child] not in ("given", "provided", "compared", "based", "granted")
+            opens = (
+                tree.subtree(child)[0] == 0
+                and tree.tags[0] != "IN"
+                and tree.lower[0] not in _SUBORDINATORS
+            )
+            opens = opens and tree.lower[child] not in (
+                "given",
+                "provided",
+                "compared",
+                "based",
+                "granted",
+            )
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
             subject_head = tree.subjects[head]
             if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):
@@ -366,10 +484,17 @@ class _Splitter:
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
     def _is_worth(
-        self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
+        self,
+        head: int,
+        child: int,
+        cut: set[int],
+        before: Sequence[Item] = (),
+        subject: Sequence[Item] = (),
     ) -> bool:
         """Return whether a split leaves enough content words in the clause with what is `before` it, and in the other part."""
-        rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names)
+        rest = content_words(
+            self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names
+        )
         part = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
         return min(rest, part) >= self.min_words
 
@@ -386,7 +511,9 @@ class _Splitter:
         if phrase[-1] - phrase[0] >= len(phrase):
             self.is_doubtful = True  # other words stand between its own
         head, first = self.tree.heads[child], self.tree.subtree(child)[0]
-        cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
+        cut.update(
+            mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2
+        )
         self.clause(child, subject, swap)
 
 

@@ -26,7 +26,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     """Return whether the statements of a sentence show that its parse is wrong."""
     presents = [tokens(items) for items in statements]
     lost = set(range(len(tree.words))).difference(*presents)
-    if any(tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc") for token in lost):
+    if any(
+        tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc")
+        for token in lost
+    ):
         return True
     groups = _groups(tree)
     if groups is None:
@@ -49,12 +52,21 @@ def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
         return False
     if len(words) > 1 and tree.tags[words[-2]] == "TO" and tree.tags[words[-1]] == "RB":
         return True
-    return tree.tags[words[-1]] in _LEADING or tree.deps[words[-1]] in ("aux", "aux:pass", "cop", "case", "mark", "cc")
+    return tree.tags[words[-1]] in _LEADING or tree.deps[words[-1]] in (
+        "aux",
+        "aux:pass",
+        "cop",
+        "case",
+        "mark",
+        "cc",
+    )
 
 
 def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
     """Return whether a statement begins like a subordinate clause."""
-    first = next((item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), "")
+    first = next(
+        (item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), ""
+    )
     if (
         isinstance(first, int)
         and tree.lower[first] == "that"
@@ -73,13 +85,21 @@ def _groups(tree: Tree) -> list[set[int]] | None:
             continue
         if open_marks and tree.words[open_marks[-1]] == _OPENING.get(word):
             inside = range(open_marks.pop() + 1, token)
-            groups.append({at for at in inside if tree.deps[at] != "punct" and tree.tags[at] not in RELATIVE_TAGS})
+            groups.append(
+                {
+                    at
+                    for at in inside
+                    if tree.deps[at] != "punct" and tree.tags[at] not in RELATIVE_TAGS
+                }
+            )
         else:
             open_marks.append(token)
     for left, right in pairwise(range(len(tree.words))):
         first, second = tree.words[left], tree.words[right]
         tags = tree.tags[left], tree.tags[right]
-        joined = not tree.spaces[left] and all(mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0]))
+        joined = not tree.spaces[left] and all(
+            mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0])
+        )
         capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
         if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
             groups.append({left, right})

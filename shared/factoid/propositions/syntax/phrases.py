@@ -53,13 +53,21 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         return []
     predicate = tree.child(noun, "cop") is not None
     allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
-    ends = [child for child in tree.children[noun] if tree.deps[child] not in allowed or tree.words[child] == "."]
-    if not predicate and any(tree.deps[child] in _RESTRICTING and not is_set_off(tree, child) for child in ends):
+    ends = [
+        child
+        for child in tree.children[noun]
+        if tree.deps[child] not in allowed or tree.words[child] == "."
+    ]
+    if not predicate and any(
+        tree.deps[child] in _RESTRICTING and not is_set_off(tree, child) for child in ends
+    ):
         return []  # "Failure to pay" is not failure
     left_out = {*cut, *ends}
     for child in tree.subtree(noun):
         dep = tree.deps[child]
-        aside = dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
+        aside = dep in ("appos", "parataxis") or (
+            dep in ("acl", "acl:relcl") and is_set_off(tree, child)
+        )
         if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
@@ -75,17 +83,22 @@ def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
     verb = min([tree.heads[noun], *tree.auxiliaries[tree.heads[noun]]])
     outside = tree.bracketed()
     for child in tree.subtree(noun):
-        if tree.deps[child] in ("appos", "parataxis", "acl", "acl:relcl") and is_set_off(tree, child):
+        if tree.deps[child] in ("appos", "parataxis", "acl", "acl:relcl") and is_set_off(
+            tree, child
+        ):
             outside.update(tree.subtree(child))
     between = (token for token in range(phrase[-1] + 1, verb) if token not in outside)
     return any(
-        tree.words[token][-1].isalnum() and not tree.tags[token].startswith(("RB", "CC", "MD")) for token in between
+        tree.words[token][-1].isalnum() and not tree.tags[token].startswith(("RB", "CC", "MD"))
+        for token in between
     )
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
     """Return whether a subject and a finite verb or its auxiliary agree in number, as far as their forms show."""
-    finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
+    finite = next(
+        (token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb
+    )
     if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
         return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
     return tree.lower[finite] not in ("were", "do") and tree.tags[finite] != "VBP"
@@ -101,7 +114,9 @@ def nouns(tree: Tree, head: int) -> list[int]:
             indices.append(index)
         for child in tree.children[index]:
             dep = tree.deps[child]
-            if dep not in _CLAUSES and not (dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries[child])):
+            if dep not in _CLAUSES and not (
+                dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries[child])
+            ):
                 pending.append(child)
     return sorted(indices)
 
@@ -128,7 +143,11 @@ def copula(tree: Tree, head: int, subject: int | None) -> str:
 def is_whole(tree: Tree, child: int) -> bool:
     """Return whether a subtree can be removed without separating quotation marks or brackets."""
     words = [tree.words[token] for token in tree.subtree(child)]
-    return words.count('"') % 2 == 0 and words.count("“") == words.count("”") and words.count("(") == words.count(")")
+    return (
+        words.count('"') % 2 == 0
+        and words.count("“") == words.count("”")
+        and words.count("(") == words.count(")")
+    )
 
 
 def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> bool:
@@ -156,7 +175,10 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 
 def rests_on_clause_before(tree: Tree, head: int) -> bool:
     """Return whether a clause says nothing without the one before it: "…; otherwise it rusts", "…; unless it rains"."""
-    if any(tree.lower[child] == "otherwise" for child in tree.children[head]) or tree.child(head, "mark") is not None:
+    if (
+        any(tree.lower[child] == "otherwise" for child in tree.children[head])
+        or tree.child(head, "mark") is not None
+    ):
         return True
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
     if words[-1:] == ["otherwise"]:
@@ -176,12 +198,20 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
             return VERB.isdisjoint(tree.tags[item] for item in clause[at + 2 :])
     while clause and tree.lower[clause[-1]] in _AFTER_ELLIPSIS:
         clause.pop()
-    if not clause or tree.lower[clause[-1]] not in _AUXILIARIES or tree.tags[clause[-1]] not in {"MD", *VERB}:
+    if (
+        not clause
+        or tree.lower[clause[-1]] not in _AUXILIARIES
+        or tree.tags[clause[-1]] not in {"MD", *VERB}
+    ):
         return False
-    return not any(tree.lower[item] in ("than", "as") or tree.tags[item] in RELATIVE_TAGS for item in clause)
+    return not any(
+        tree.lower[item] in ("than", "as") or tree.tags[item] in RELATIVE_TAGS for item in clause
+    )
 
 
-def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:
+def strip(
+    tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False
+) -> Sequence[int]:
     """Drop conjunctions and punctuation at both ends of a phrase; `keep_opening` keeps opening quotes and brackets."""
     start, end = 0, len(phrase)
     while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
@@ -196,4 +226,6 @@ def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = 
 def without_loose_commas(tree: Tree, phrase: Sequence[int]) -> list[int]:
     """Drop the commas beside a gap: they set off text that was removed."""
     present = {-1, *phrase, len(tree.words)}
-    return [token for token in phrase if tree.words[token] != "," or {token - 1, token + 1} <= present]
+    return [
+        token for token in phrase if tree.words[token] != "," or {token - 1, token + 1} <= present
+    ]

@@ -49,8 +49,12 @@ class SyntaxPropositionizer:
         """Return the propositions of each passage, sentence by sentence."""
         sentences = [_sentences(passage) for passage in passages]
         with at_work(), self._alone.lock:
-            trees = self._parse([part for texts in sentences for _, parts in texts for part in parts])
-            return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
+            trees = self._parse(
+                [part for texts in sentences for _, parts in texts for part in parts]
+            )
+            return [
+                self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)
+            ]
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _parser()
@@ -73,9 +77,19 @@ class SyntaxPropositionizer:
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
-            clauses = [part for part in parts if part.is_clause(part.root) and part.subjects[part.root] is not None]
-            clauses = [part for part in clauses if stands_alone(part, range(len(part.words)), words=0)]
-            clauses = [part for part in clauses if part is parts[0] or not rests_on_clause_before(part, part.root)]
+            clauses = [
+                part
+                for part in parts
+                if part.is_clause(part.root) and part.subjects[part.root] is not None
+            ]
+            clauses = [
+                part for part in clauses if stands_alone(part, range(len(part.words)), words=0)
+            ]
+            clauses = [
+                part
+                for part in clauses
+                if part is parts[0] or not rests_on_clause_before(part, part.root)
+            ]
             for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))
@@ -102,11 +116,18 @@ def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
     sentences: list[tuple[str, list[str]]] = []
     for sentence in sentences_in(passage):
         text = " ".join(sentence.visible.text.split())
-        if sentence.block.kind in ("code", "row") or len(max(text.split(), key=len)) > _LONGEST_WORD:
+        if (
+            sentence.block.kind in ("code", "row")
+            or len(max(text.split(), key=len)) > _LONGEST_WORD
+        ):
             sentences.append((text, []))
             continue
         parts = [part for part in _BREAK.split(text) if part]
-        whole = len(parts) < 2 or "(" in text or any(part.count(mark) % 2 for part in parts for mark in '"`')
+        whole = (
+            len(parts) < 2
+            or "(" in text
+            or any(part.count(mark) % 2 for part in parts for mark in '"`')
+        )
         sentences.append((text, [text] if whole else [text, *parts]))
     return sentences
 

@@ -39,8 +39,12 @@ class Tree:
         self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
         self.heads = [token.head.i for token in doc]  # a root is its own head
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
-        self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
-        self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
+        self.subjects: list[int | None] = [None] * len(
+            self.words
+        )  # of the clause that a token heads
+        self.auxiliaries: list[list[int]] = [
+            [] for _ in self.words
+        ]  # of that clause, with its copula
         for index, (head, dep) in enumerate(zip(self.heads, self.deps, strict=True)):
             if head == index:
                 continue
@@ -60,9 +64,10 @@ class Tree:
             if tag != "VBN" or self.auxiliaries[index]:
                 continue
             dep, head = self.deps[index], self.heads[index]
-            if (dep in ("ROOT", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None) or (
-                dep == "conj" and not self.auxiliaries[head] and self.is_finite(head)
-            ):
+            if (
+                dep in ("ROOT", "conj", "parataxis", "ccomp")
+                and self.child(index, "nsubj") is not None
+            ) or (dep == "conj" and not self.auxiliaries[head] and self.is_finite(head)):
                 self.tags[index] = "VBD"
 
     def subtree(self, head: int, without: Collection[int] = ()) -> Sequence[int]:
@@ -100,18 +105,28 @@ class Tree:
 
     def is_clause(self, head: int) -> bool:
         """Return whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
-        return self.is_finite(head) or any(self.tags[aux] in _FINITE for aux in self.auxiliaries[head])
+        return self.is_finite(head) or any(
+            self.tags[aux] in _FINITE for aux in self.auxiliaries[head]
+        )
 
     def is_past(self, head: int) -> bool:
         """Return whether a clause is in a past tense."""
-        tags = [self.tags[index] for index in (*self.auxiliaries[head], head) if self.tags[index] in _FINITE]
+        tags = [
+            self.tags[index]
+            for index in (*self.auxiliaries[head], head)
+            if self.tags[index] in _FINITE
+        ]
         return tags[:1] == ["VBD"]
 
     def is_plural(self, head: int) -> bool:
         """Return whether a noun phrase is plural."""
         if self.tags[head] in ("NNS", "NNPS"):
             return True
-        return any(self.lower[cc] == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc"))
+        return any(
+            self.lower[cc] == "and"
+            for joined in self.all(head, "conj")
+            for cc in self.all(joined, "cc")
+        )
 
     def bracketed(self) -> set[int]:
         """Return the tokens between brackets, and the brackets."""
@@ -135,7 +150,9 @@ def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:
 
     Inline code is a single token, for which the parser reads a name: it trips over the inside of code.
     """
-    codes = [match.span() for match in _CODE.finditer(sentence)] if len(sentence) <= _LONGEST else []
+    codes = (
+        [match.span() for match in _CODE.finditer(sentence)] if len(sentence) <= _LONGEST else []
+    )
     while True:
         plain, copied = "", 0
         starts: list[int] = []  # of the codes, in the plain text

@@ -57,7 +57,11 @@ class _Row:
     @cached_property
     def is_marked(self) -> bool:
         """Whether it holds header cells only, unlike a row with a name and without values."""
-        has_corner = bool(self.filled) and not self.cells[0].text and all(cell.is_header for cell in self.cells)
+        has_corner = (
+            bool(self.filled)
+            and not self.cells[0].text
+            and all(cell.is_header for cell in self.cells)
+        )
         is_whole = len(self.filled) > 1 or len(self.filled) == len(self.cells) or has_corner
         return is_whole and all(cell.is_header for cell in self.filled)
 
@@ -227,7 +231,9 @@ def _header_rows(rows: list[_Row]) -> set[int]:
     has_marked = any(cell.is_header for row in rows for cell in row.cells)
     if not has_marked and bold == filled[:1] and len(rows[bold[0]].filled) > 1 and len(filled) > 1:
         headers.add(bold[0])
-    elif not headers and not has_marked and _names_columns([rows[number].cells for number in filled]):
+    elif (
+        not headers and not has_marked and _names_columns([rows[number].cells for number in filled])
+    ):
         headers.add(filled[0])
     return headers
 
@@ -236,12 +242,16 @@ def _names_columns(rows: list[list[Cell]]) -> bool:
     """Return whether the first row of a table without header cells holds short names above a column of numbers."""
     names = [cell.text for cell in rows[0]]
     is_named = len(rows) > 1 and len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_named or any(_NUMBER.fullmatch(name) or len(name.split()) > _NAME_WORDS for name in names):
+    if not is_named or any(
+        _NUMBER.fullmatch(name) or len(name.split()) > _NAME_WORDS for name in names
+    ):
         return False
     below = rows[1:]
     if any(len(row) != len(names) or not row[0].text for row in below):
         return False
-    columns = ([row[column].text for row in below if row[column].text] for column in range(1, len(names)))
+    columns = (
+        [row[column].text for row in below if row[column].text] for column in range(1, len(names))
+    )
     return any(values and all(map(_NUMBER.fullmatch, values)) for values in columns)
 
 

@@ -1,7 +1,9 @@
-"""Sentences for the rows of tables: the cells of a row with the names of their columns, and what the row is about.
+"""Sentences for the rows of tables.
 
-A row is one proposition, "City: Oslo; Hotel: Grand; Price: 240". One that is long is several, each of which begins with the
-cells that name the row.
+The cells of a row with the names of their columns, and what the row is about.
+
+A row is one proposition, "City: Oslo; Hotel: Grand; Price: 240". One that is long is several, each
+of which begins with the cells that name the row.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ _COMPARED = 100  # characters of a text that are looked for
 _KEY_WORDS = 12  # most words of a cell that names a row
 _KEY_CELLS = 3  # most cells before and with the one that names a row
 _LINE = re.compile(r"[^\r\n]+")
-# A name, as long as that of a column may be, a colon, and perhaps a value. "10:30" and "https://" are no names.
+# A name, as long as that of a column may be, a colon, and perhaps a value. "10:30" and "https://"
+# are no names.
 _CELL = re.compile(r"(?P<name>[^:\s][^:]{0,499}?)[ \t]{0,3}:(?:[ \t]+(?P<value>\S.*))?[ \t\r]*\Z")
 _FIELD = re.compile(rf"(?![|>#*`+•\[-]){_CELL.pattern}")
 _MAIL = frozenset(
@@ -47,7 +50,10 @@ class RowFact(NamedTuple):
 
 
 class RecordFact(NamedTuple):
-    """A proposition about a row whose cells stand on lines, and the span of these lines in the document."""
+    """A proposition about a row whose cells stand on lines.
+
+    The span is that of these lines in the document.
+    """
 
     text: str
     start: int
@@ -65,9 +71,10 @@ def row_facts(cells: Sequence[tuple[str, str]], *, words: int = LONGEST_FACT) ->
     """Return the propositions of a row of a table, in whatever file it stands.
 
     Args:
-        cells: The name of its column, or "", and the text of each cell, in order, both as a reader sees them.
-        words: The most words of a proposition. A row with more is several, which all begin with the cells that name the row:
-            those up to its first text. A cell is never cut here.
+        cells: The name of its column, or "", and the text of each cell, in order, both as a reader
+            sees them.
+        words: The most words of a proposition. A row with more is several, which all begin with the
+            cells that name the row: those up to its first text. A cell is never cut here.
     """
     parts = [
         (place, _labelled(name, text)) for place, (name, text) in enumerate(cells) if text.strip()
@@ -107,12 +114,14 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def record_facts(passage: Unit) -> list[RecordFact]:
-    """Return the propositions of a passage that is a row, or part of one, on lines of "name: value"; none for other texts.
+    """Return the propositions of a passage that is a row on lines of "name: value".
 
-    Such are the rows of CSV files, from this package and from LangChain's `CSVLoader`. The first line may be the row's name
-    alone. A row whose cells are in the metadata is certain. In other texts all lines but the first must be fields with different,
-    short names, and some of the values no sentences, as a conversation has them; and no heading may say what each line is
-    about.
+    It may be part of a row as well; other texts have none.
+
+    Such are the rows of CSV files, from this package and from LangChain's `CSVLoader`. The first
+    line may be the row's name alone. A row whose cells are in the metadata is certain. In other
+    texts all lines but the first must be fields with different, short names, and some of the values
+    no sentences, as a conversation has them; and no heading may say what each line is about.
     """
     is_row = _is_row(passage)
     if not is_row and (passage.title or passage.section):
@@ -149,7 +158,10 @@ def _seen(text: str) -> str:
 
 
 def _is_row(passage: Unit) -> bool:
-    """Return whether a text has a line for one of the cells in its metadata, or is in one, as readers of tables write them."""
+    """Return whether a text has a line for one of the cells in its metadata.
+
+    Readers of tables write such lines. The text may also be part of a cell.
+    """
     source = str(passage.metadata.get("source", "")).lower()
     if not source.endswith(_TABLE_ENDINGS):
         return False
@@ -193,7 +205,10 @@ def _pieces(field: _Field, text: str) -> list[_Field]:
 
 
 def cell_pieces(text: str) -> list[Span]:
-    """Return the parts of a cell's text, of several sentences each, as spans in it; one part if it is short."""
+    """Return the parts of a cell's text, of several sentences each, as spans in it.
+
+    One part if it is short.
+    """
     if count_words(text) <= LONGEST_PIECE:
         return [(0, len(text))]
     parts: list[Span] = []
@@ -222,7 +237,10 @@ def _labelled(name: str, text: str) -> str:
 
 
 def _key(cells: Sequence[tuple[str, str]]) -> range:
-    """Return the places of the cells that name a row: its first short text, and what stands before it; none without a text."""
+    """Return the places of the cells that name a row.
+
+    Its first short text, and what stands before it; none without a text.
+    """
     for place, (_, text) in enumerate(cells):
         if text.strip() and not NUMBER.fullmatch(text.strip()) and count_words(text) <= _KEY_WORDS:
             return range(0 if place < _KEY_CELLS else place, place + 1)

@@ -1,4 +1,7 @@
-"""Find tables in plain text whose columns are held apart by white space alone, as people type them and tools print them."""
+"""Find tables in plain text whose columns only white space holds apart.
+
+People type them, and tools print them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ Row = list[Cell]
 _GAP = re.compile(r"\S(?: {2,}|[ ]*\t[\t ]*)\S")
 _SENTENCE_GAP = re.compile(r"[.!?…][\"'”’)]? {2}\S")
 _LEADER = re.compile(
-    r"(?<=[^\W_])(?:(?: \.{4,}| \.{3}(?= \d)|(?: \.){3,}) ?(?=[^\s.a-z])|(?: ?\.{6,}|(?: \.){6,}) ?(?=[^\s.]))"
+    r"(?<=[^\W_])(?:(?: \.{4,}| \.{3}(?= \d)|(?: \.){3,}) ?(?=[^\s.a-z])"
+    r"|(?: ?\.{6,}|(?: \.){6,}) ?(?=[^\s.]))"
 )  # from a name to its value: "Weight ..... 12 kg"
 _RULE = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})*\s*")
 _INK = re.compile(r"\S+")
@@ -69,7 +73,10 @@ def aligned_tables(text: str) -> Iterator[AlignedTable]:
 
 
 def cell_source(text: str, cell: Cell, places: Sequence[int]) -> tuple[str, list[int]]:
-    """Return the characters of a cell and their places in the source; `places` are those of the text's characters."""
+    """Return the characters of a cell and their places in the source.
+
+    `places` are those of the text's characters.
+    """
     return _written(text, cell), [places[place] for place in cell]
 
 
@@ -102,7 +109,10 @@ def _is_table(text: str, rows: Sequence[Row], *, is_ruled: bool) -> bool:
 
 
 def _run(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row], bool]:
-    """Return the lines from one on that stand in the same columns, their rows, and whether a rule is below the first."""
+    """Return the lines from one on that stand in the same columns.
+
+    Their rows follow, and whether a rule is below the first.
+    """
     start, end = lines[first]
     line = text[start:end]
     if len(line) > _WIDEST_LINE or _GAP.search(line) is None:
@@ -114,7 +124,10 @@ def _run(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], 
 
 
 def _tabbed(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row]]:
-    """Return the lines from one on that have tabs in them, and their rows if all have as many cells."""
+    """Return the lines from one on that have tabs in them.
+
+    Their rows follow if all have as many cells.
+    """
     last = first
     while last < len(lines) and "\t" in text[slice(*lines[last])].strip():
         last += 1
@@ -152,7 +165,10 @@ def _cells_between(text: str, line: Line, separator: str) -> Row:
 
 
 def _spaced(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row], bool]:
-    """Return the lines from one on that leave the same places blank, their rows, and whether a rule is below the first."""
+    """Return the lines from one on that leave the same places blank.
+
+    Their rows follow, and whether a rule is below the first.
+    """
     ink = 0
     columns: Columns = []
     count = 0

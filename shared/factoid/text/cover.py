@@ -1,4 +1,7 @@
-"""What is hidden of a text: recorded stretch by stretch, and written without a change of any position."""
+"""What is hidden of a text.
+
+Recorded stretch by stretch, and written without a change of any position.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import Literal
 FILLER = "\ue0f0"  # one hidden character; the reader of inlines drops it
 BREAK = "\ue0f1"  # hidden, too; a line that holds it (first hidden character) is a block of its own
 
-# What becomes of text that is shown within something hidden: it is a block of its own (and hidden where it is
-# not alone on its line), flows with the text around it, or is the one if it is alone and else the other.
+# What becomes of text that is shown within something hidden: it is a block of its own (and hidden
+# where it is not alone on its line), flows with the text around it, or is the one if it is alone
+# and else the other.
 Shown = Literal["title", "text", "either"]
 
 _BACKTICKS = re.compile(r"`+")
@@ -64,7 +68,10 @@ class Cover:
         self._output[at] = character
 
     def hide_lines(self, first: int, following: int) -> int:
-        """Hide lines but for the marks of quotes before them; return the number of the line behind them."""
+        """Hide lines but for the marks of quotes before them.
+
+        Return the number of the line behind them.
+        """
         for number in range(first, following):
             content = self.contents.get(number, self.at(number))
             self.hide(number, content, self.end(number))

@@ -1,4 +1,7 @@
-"""The syntax of Markdown's dialects, rule by rule: each with the tool whose documentation describes it."""
+"""The syntax of Markdown's dialects, rule by rule.
+
+Each with the tool whose documentation describes it.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,10 @@ def _is_quoted(source: str, match: re.Match[str]) -> bool:
 
 
 def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
-    """Say whether braces at the end of something are its attributes, and not prose, code or LaTeX."""
+    """Say whether braces at the end of something are its attributes.
+
+    They may be prose, code or LaTeX as well.
+    """
     start = match.start()
     if source.endswith(("%}}", ">}}"), 0, start):  # of what a shortcode makes
         return True
@@ -141,7 +147,10 @@ def _is_attribute_line(_: str, match: re.Match[str]) -> bool:
 
 
 def is_component(source: str, match: re.Match[str]) -> bool:
-    """Say whether a tag is one of a component, and neither HTML nor a type such as `List<String>`."""
+    """Say whether a tag is one of a component.
+
+    It may be HTML or a type such as `List<String>` as well.
+    """
     name = match["name"]
     before = source[match.start() - 1 : match.start()] if match.start() else ""
     attributes = match["attributes"]
@@ -215,7 +224,8 @@ LINES = (
     _line(
         "MS Learn: rows, columns, zones, monikers and code",
         ":::",
-        r":::[ \t]*+(?:moniker|zone|row|column|code|image|video|form)(?:-end)?\b(?:[^\n\":]|\"[^\"\n]*+\"|:(?!::))*+:*",
+        r":::[ \t]*+(?:moniker|zone|row|column|code|image|video|form)(?:-end)?\b(?:[^\n\":]"
+        r"|\"[^\"\n]*+\"|:(?!::))*+:*",
         _ALT,
     ),
     _line(
@@ -234,12 +244,14 @@ LINES = (
     _line(
         "Docusaurus: a container with a title in brackets",
         ":::",
-        r":{3,}+[ \t]*+[A-Za-z][\w-]*+\[(?P<shown>(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\][ \t]*+(?:\{[^{}\n]*+\})?",
+        r":{3,}+[ \t]*+[A-Za-z][\w-]*+\[(?P<shown>(?:[^\[\]\n]"
+        r"|\[[^\[\]\n]*+\])*+)\][ \t]*+(?:\{[^{}\n]*+\})?",
     ),
     _line(
         "VuePress, VitePress and Docusaurus: a container",
         ":::",
-        r":{3,}+[ \t]*+[A-Za-z][\w-]*+(?:[ \t]++(?P<shown>[^\s{:][^\n{]*+))?[ \t]*+(?:\{[^{}\n]*+\})?[ \t:]*+",
+        r":{3,}+[ \t]*+[A-Za-z][\w-]*+(?:[ \t]++(?P<shown>[^\s{:][^\n{]*+))?[ \t]*+"
+        r"(?:\{[^{}\n]*+\})?[ \t:]*+",
     ),
     _line("All with containers: the end of one", ":::", r":{3,}+"),
     _line(
@@ -255,7 +267,8 @@ LINES = (
     _line(
         "GitHub and Obsidian: a callout",
         "[!",
-        r"\[!(?!include\b|video\b|code)[A-Za-z][\w -]*+(?:\|[^\]\n]*+)?\][-+]?[ \t]*+(?P<shown>[^\n]*+)",
+        r"\[!(?!include\b|video\b|code)[A-Za-z][\w -]*+(?:\|[^\]\n]*+)?\][-+]?[ \t]*+"
+        r"(?P<shown>[^\n]*+)",
         accepts=_is_quoted,
     ),
     _line("FastAPI: an included file", "{*", r"\{\*(?:[^\n{}*]|\*(?!\}))*+\*\}"),
@@ -300,14 +313,16 @@ PARTS = (
     _part(
         "Hugo: a term of the glossary",
         "{{<",
-        rf"\{{\{{<[ \t]*+glossary_tooltip\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})|\{{(?!\{{))*+>\}}\}}",
+        rf"\{{\{{<[ \t]*+glossary_tooltip\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})"
+        rf"|\{{(?!\{{))*+>\}}\}}",
         "text",
         re.compile(rf"\btext={_QUOTED}|\bterm_id=\"(?P<value>[^\"\n]++)\"(?![^\n]*\btext=)"),
     ),
     _part(
         "Hugo: a link",
         "{{<",
-        rf"\{{\{{<[ \t]*+(?:link|api-reference)\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})|\{{(?!\{{))*+>\}}\}}",
+        rf"\{{\{{<[ \t]*+(?:link|api-reference)\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})"
+        rf"|\{{(?!\{{))*+>\}}\}}",
         "text",
         re.compile(rf"\btext={_QUOTED}"),
     ),
@@ -328,7 +343,8 @@ PARTS = (
         "title",
         re.compile(
             rf"\b(?:title|label|header|heading|summary|caption)={_QUOTED}"
-            r"""|%[ \t]*(?:tab|expand|details|accordion|notice[ \t]+\w+)[ \t]+(?:name=)?"(?P<value>[^"\n]++)\""""
+            r"|%[ \t]*(?:tab|expand|details|accordion|notice[ \t]+\w+)[ \t]+"
+            r"""(?:name=)?"(?P<value>[^"\n]++)\""""
         ),
     ),
     _part(
@@ -343,7 +359,8 @@ PARTS = (
         "title",
         re.compile(
             rf"(?<!code )\b(?:title|description)={_QUOTED}"
-            r"""|%[ \t]*update\b[^%]*?\bdate="(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
+            r"|%[ \t]*update\b[^%]*?\bdate="
+            r""""(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
         ),
     ),
     _part(
@@ -410,7 +427,8 @@ PARTS = (
     _part(
         "Obsidian: the id of a block",
         "^",
-        r"\^(?=[\w-]*+(?:\s|\Z))(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9-]{4,60}+(?=[ \t]*+\r?(?:\n|\Z))",
+        r"\^(?=[\w-]*+(?:\s|\Z))(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9-]{4,60}+(?=[ \t]*+\r?(?:\n"
+        r"|\Z))",
         accepts=_is_block_id,
     ),
     _part("GitBook: an icon", ":", r":[a-z0-9]++(?:-[a-z0-9]++)*+:(?=</i>)"),
@@ -449,8 +467,10 @@ TITLED = set(
 )
 TEXTUAL = TITLED | set(
     "tab-set grid grid-item figure versionadded versionchanged versionremoved deprecated "
-    "container div eval-rst only pull-quote highlights compound glossary hlist tabs card-carousel field- "
-    "list button-ref blockquote subfigure exercise-start exercise-end solution-start solution-end".split()
+    "container div eval-rst only pull-quote highlights compound glossary hlist tabs card-carousel "
+    "field- "
+    "list button-ref blockquote subfigure exercise-start exercise-end solution-start "
+    "solution-end".split()
 )
 UNSEEN = set(
     "toctree tableofcontents contents include bibliography footbibliography image index "
@@ -468,7 +488,8 @@ DOMAINS = (
     "std:",
 )  # of directives that name what their text describes
 TABLES = set("list-table csv-table".split())  # read from a fence
-# Directives and targets of reStructuredText, which stay behind where documents were moved to Markdown.
+# Directives and targets of reStructuredText, which stay behind where documents were moved to
+# Markdown.
 REST_DIRECTIVE = re.compile(
     r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?"
 )

@@ -1,4 +1,7 @@
-"""Hide the syntax that tools for documentation add to Markdown, so that a parser of CommonMark reads what readers see."""
+"""Hide the syntax that tools for documentation add to Markdown.
+
+A parser of CommonMark then reads what readers see.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,17 @@ _PREFIX = re.compile(r"(?:[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+[ \
 _FENCE = re.compile(r"(?P<mark>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)(?P<info>[^\n]*+)")
 _RAW_TAG = re.compile(r"<(?P<name>pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
 _SLASHES = re.compile(
-    r"/{3,}+[ \t]*+(?P<name>[a-z][\w-]*+|[A-Z][\w-]*+(?=[ \t]*+\|))(?:[ \t]*+\|[ \t]*+(?P<title>[^\n]*+))?"
+    r"/{3,}+[ \t]*+(?P<name>[a-z][\w-]*+"
+    r"|[A-Z][\w-]*+(?=[ \t]*+\|))(?:[ \t]*+\|[ \t]*+(?P<title>[^\n]*+))?"
 )
 _SLASHES_END = re.compile(r"/{3,}+")
 _INDENTED = re.compile(r"(?: {4}|\t)[ \t]*+(?:[\w-]++:|- )")
 _EXPORT = re.compile(
-    r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"  # an expression over several lines
+    # an expression over several lines
+    r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"
     r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\(|class\s++\w++|"
-    r"default\s++(?:function|class|async|\(|\{|[\w.$]++[;(]|[\w.$]++[ \t]*+(?=\r?(?:\n|\Z)))|\{|\*\s++from|type\s++\w++\s*+=)"
+    r"default\s++(?:function|class|async|\(|\{|[\w.$]++[;(]|[\w.$]++[ \t]*+(?=\r?(?:\n|\Z)))|\{"
+    r"|\*\s++from|type\s++\w++\s*+=)"
 )
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}+\]:[ \t]*+")
 _DEFINITION = re.compile(r":[ \t]++(?=\S)")
@@ -56,7 +62,8 @@ _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ 
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
     r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-|\[toc\]|\[TOC\]"
-    r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
+    r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]"
+    r"|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,
 )
 _ADMONITION_START = re.compile(r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]")
@@ -65,7 +72,8 @@ _HTML = re.compile(r"</?[a-z][a-z0-9-]*(?=[\s/>]|\Z)|<!--")
 _BLOCK_BREAK = re.compile(r"\+\+\+(?:[ \t]*+\{[^\n]*+)?")
 _COMMENT = re.compile(r"%(?:[ \t]|\r?(?:\n|\Z))")  # of MyST
 _FIELD = re.compile(
-    r":(?!(?:material|octicons|fontawesome|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
+    r":(?!(?:material|octicons|fontawesome"
+    r"|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
 )  # of a list of fields in MyST
 _REST_COMMENT = re.compile(r"\.\.(?=[ \t]++[^\s.]|[ \t]*+(?:\n|\Z))")
 _RULE = re.compile(r"---")
@@ -76,13 +84,13 @@ _PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*+(?:\r?\n|\Z|[-+*#|:]|\d{1,9}[.)][ \t]
 def without_dialects(source: str) -> str:
     """Return a Markdown text of the same length in which syntax that CommonMark lacks is hidden.
 
-    A line that is hidden as a whole is blank, but for the marks of quotes and lists before it; part of a line
-    is `FILLER`. A line of which the rest is a block of its own, such as a title, has one `BREAK` before it.
-    Code in fences and inline code stay as they are.
+    A line that is hidden as a whole is blank, but for the marks of quotes and lists before it; part
+    of a line is `FILLER`. A line of which the rest is a block of its own, such as a title, has one
+    `BREAK` before it. Code in fences and inline code stay as they are.
 
     Args:
-        source: A text in Markdown, without its front matter. Line breaks stay where they are; the two hidden
-            characters are replaced by another one.
+        source: A text in Markdown, without its front matter. Line breaks stay where they are; the
+            two hidden characters are replaced by another one.
     """
     text = source.translate(_SPARE) if FILLER in source or BREAK in source else source
     if _SUSPECT.search(text) is None:
@@ -176,7 +184,10 @@ class _Scan:
         return number + 1
 
     def _is_indented_code(self, number: int, at: int) -> bool:
-        """Say whether a line is code by its indentation; keep what is prose by its container from being it."""
+        """Say whether a line is code by its indentation.
+
+        Keep what is prose by its container from being it.
+        """
         indentation = self.text[self.cover.starts[number] : at].expandtabs(4)
         if len(indentation) >= 4 and (self.is_after_blank or self.is_in_code):
             if self.container in _INDENTING and len(indentation) < 8:
@@ -196,7 +207,10 @@ class _Scan:
         return False
 
     def _join_definition(self, number: int, at: int) -> None:
-        """Make an indented paragraph or item of a definition or a component a block, which would be code."""
+        """Make an indented paragraph or item of a definition or a component a block.
+
+        CommonMark would read it as code.
+        """
         prefix = _PREFIX.match(self.text, at)
         content = prefix.end() if prefix else at
         self.cover.fill(self.cover.starts[number], content, FILLER)
@@ -250,7 +264,10 @@ class _Scan:
         return self._read_parts(number, content)
 
     def _apply_to_line(self, rule: Rule, number: int, content: int) -> int:
-        """Return the number of the line behind syntax that has its lines for itself, 0 if there is none."""
+        """Return the number of the line behind syntax that fills its lines.
+
+        It is 0 if there is none.
+        """
         match = rule.pattern.match(self.text, content, content + LONGEST)
         if not match or not LINE_END.match(self.text, match.end()):
             return 0
@@ -294,7 +311,10 @@ class _Scan:
             self.cover.hide(number, self.cover.at(number), self.cover.end(number))
 
     def _raw(self, number: int, content: int) -> int:
-        """Return the line behind HTML or formulas in which nothing is a dialect, 0 if none starts here."""
+        """Return the line behind HTML or formulas in which nothing is a dialect.
+
+        It is 0 if none starts here.
+        """
         text = self.text
         if text.startswith("<!--", content):
             closing = self._find("-->", content)
@@ -352,7 +372,9 @@ class _Scan:
         return number + 1
 
     def _dedent_fence(self, number: int, content: int, mark: str) -> None:
-        """Make a fence in a definition a fence to CommonMark, to which four spaces before it are code.
+        """Make a fence in a definition a fence to CommonMark.
+
+        CommonMark takes it for code, because four spaces stand before it.
 
         The spaces from the fourth on become part of the fence, at its end as well.
         """
@@ -406,7 +428,10 @@ class _Scan:
         return self._hide_options(number)
 
     def _read_rest(self, number: int, content: int, end: int) -> int:
-        """Read a directive, a target or a comment of reStructuredText; return the line to go on with, 0 if none starts here."""
+        """Read a directive, a target or a comment of reStructuredText.
+
+        Return the line to go on with, 0 if none starts here.
+        """
         if REST_TARGET.fullmatch(self.text, content, end):
             return self.cover.hide_lines(number, number + 1)
         directive = REST_DIRECTIVE.fullmatch(self.text, content, end)
@@ -450,7 +475,10 @@ class _Scan:
         return self._hide_options(number)
 
     def _behind_body(self, number: int, content: int) -> int:
-        """Return the number of the line behind those that are more indented than one, without blank lines at the end."""
+        """Return the number of the line behind those that are more indented than one.
+
+        Blank lines at the end are left out.
+        """
         column = content - self.cover.starts[number]
         last = number
         for other in range(number + 1, min(len(self.cover.starts), number + _FARTHEST)):
@@ -474,7 +502,10 @@ class _Scan:
         self.fence = (":", len(mark), 0)
 
     def _hide_options(self, number: int) -> int:
-        """Hide the options below the first line of a directive; return the number of the line behind them."""
+        """Hide the options below the first line of a directive.
+
+        Return the number of the line behind them.
+        """
         first = number + 1
         following = first
         shown: list[int] = []  # lines with the text for an image
@@ -529,7 +560,10 @@ class _Scan:
         return True
 
     def _export_end(self, number: int, content: int) -> int:
-        """Return the line behind what MDX exports or computes over several lines, 0 if it is neither."""
+        """Return the line behind what MDX exports or computes over several lines.
+
+        It is 0 if the line starts neither.
+        """
         if not _EXPORT.match(self.text, content, content + LONGEST):
             return 0
         known, _ = self.closings.get("export", (0, 0))
@@ -549,7 +583,10 @@ class _Scan:
     # Parts of lines
 
     def _read_tags_only(self, number: int, content: int) -> int:
-        """Hide tags of components that are alone on an indented line; other indented lines are code."""
+        """Hide tags of components that are alone on an indented line.
+
+        Other indented lines are code.
+        """
         component = next(rule for rule in PARTS if rule.mark == "<")
         matches = []
         at = content

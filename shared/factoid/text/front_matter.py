@@ -1,4 +1,8 @@
-"""Front matter: the fields that stand before a text, in YAML between lines of "---" or in TOML between lines of "+++"."""
+"""Front matter.
+
+The fields that stand before a text, in YAML between lines of "---" or in TOML between lines of
+"+++".
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,17 @@ logger = logging.getLogger(__name__)
 def front_matter(
     text: str, *, place: str = "", depth: int = _DEEPEST
 ) -> tuple[dict[str, Any], int]:
-    """Return the fields of a text's front matter, and where the rest of the text starts; ({}, 0) if it has none.
+    """Return the fields of a text's front matter, and where the rest of the text starts.
 
-    Front matter that cannot be parsed has no fields, and still is not part of the text. Of YAML, aliases are not read.
+    ({}, 0) if it has none.
+
+    Front matter that cannot be parsed has no fields, and still is not part of the text. Of YAML,
+    aliases are not read.
 
     Args:
         text: The whole text, with or without a byte order mark.
-        place: The name of the text for a warning about front matter that cannot be parsed; without it, there is none.
+        place: The name of the text for a warning about front matter that cannot be parsed; without
+            it, there is none.
         depth: The most collections inside each other.
     """
     opening = _OPENING.match(text)
@@ -80,7 +88,10 @@ def title_of(fields: dict[str, Any]) -> str:
 
 
 def _yaml_fields(block: str, depth: int) -> dict[Any, Any]:
-    """Return the fields of a block of YAML; raise a ValueError if it is none, or could fill the memory."""
+    """Return the fields of a block of YAML.
+
+    Raise a ValueError if it is none, or could fill the memory.
+    """
     import yaml
 
     try:

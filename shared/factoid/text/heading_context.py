@@ -1,4 +1,7 @@
-"""Tell what stands around a line: running text, a list, verse, the head of a page, a letter, a conversation, a log."""
+"""Tell what stands around a line.
+
+Running text, a list, verse, the head of a page, a letter, a conversation, a log.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def is_terminated(text: str) -> bool:
 
 
 def is_running_text(line: Line) -> bool:
-    """Tell whether a block holds the end of a sentence, and not only that of a sentence above it."""
+    """Tell whether a block holds the end of a sentence that it begins itself."""
     if line.kind == "heading":
         return False
     text = line.text.lstrip()
@@ -93,13 +96,19 @@ def is_list(line: Line) -> bool:
 
 
 def is_author(line: Line) -> bool:
-    """Tell whether a block is so short that it can be an author or a date between a title and the text."""
+    """Tell whether a block is as short as an author or a date.
+
+    Such a block may stand between a title and the text.
+    """
     text = line.text.strip()
     return "\n" not in text and len(text) <= _SHORT_CHARS and not _SENTENCE_END.search(text)
 
 
 def is_verse(line: Line) -> bool:
-    """Tell whether a block is verse: short lines with capital letters, most of them without a full stop."""
+    """Tell whether a block is verse.
+
+    Short lines with capital letters, most of them without a full stop.
+    """
     rows = [row.strip() for row in line.text.strip().split("\n")]
     if len(rows) < 2 or max(map(len, rows)) > _VERSE_CHARS or line_starts(line.text):
         return False
@@ -192,7 +201,10 @@ def _without_numbers(lines: Sequence[Line]) -> dict[str, list[int]]:
 
 
 def _at_page_ends(lines: Sequence[Line], again: set[int]) -> set[int]:
-    """Return those of the places whose lines stand where a page ends, alone or among others of the places."""
+    """Return those of the places whose lines stand where a page ends.
+
+    They stand there alone or among others of the places.
+    """
     places: set[int] = set()
     run: list[int] = []
     for place in [*sorted(again), len(lines) + 1]:

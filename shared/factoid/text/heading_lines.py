@@ -1,4 +1,6 @@
-"""Tell what a line could be if it stands alone: a numbered heading, one in capitals, a caption, a date.
+"""Tell what a line could be if it stands alone.
+
+A numbered heading, one in capitals, a caption, a date.
 
 This looks at one line only. `plain_headings` decides by what stands around it.
 """
@@ -107,7 +109,8 @@ _PAGE = re.compile(
 _NOTICE = re.compile(
     r"(?:for immediate release|embargoed|all rights reserved|to be continued|written by|edited by|"
     r"translated by|this page is|this page intentionally|signed (?:by|for|on))\b.*|"
-    r"(?:strictly |private and )?confidential|draft|copy|signed|continued|the end|fin|advertisement|"
+    r"(?:strictly |private and )?confidential|draft|copy|signed|continued|the end|fin|advertisement"
+    r"|"
     r"applause|laughter|warning|caution|danger|notice|important|attention|tip|warnung|achtung|"
     r"vorsicht|gefahr|hinweis|wichtig|tipp|avertissement|remarque|advertencia|nota",
     re.IGNORECASE,
@@ -161,7 +164,8 @@ class HeadingLine(NamedTuple):
             ones, "capitals"; "title" for several words with capital letters, "word" for a single
             one, "plain" for what is written like a sentence.
         number: Of a numbered one.
-        is_doubtful: Whether it is so long, or so much like a list, that only the title of a text can be one.
+        is_doubtful: Whether it is so long, or so much like a list, that only the title of a text
+            can be one.
     """
 
     form: Form
@@ -213,7 +217,10 @@ def is_caption(text: str) -> bool:
 
 
 def is_notice(text: str) -> bool:
-    """Tell whether a line may stand above the title of a text: a date, or "For immediate release"."""
+    """Tell whether a line may stand above the title of a text.
+
+    A date, or "For immediate release".
+    """
     line = text.strip()
     return _NOTICE.fullmatch(line) is not None or _DATE.fullmatch(line) is not None
 
@@ -229,7 +236,10 @@ def is_page_line(text: str) -> bool:
 
 
 def _may_be_heading(line: str, rest: str) -> bool:
-    """Return whether nothing says that a line is no heading; the rest is what follows its number."""
+    """Return whether nothing says that a line is no heading.
+
+    The rest is what follows its number.
+    """
     if (
         _OPENING_MARK.match(line)
         or _CAPTION.match(line)

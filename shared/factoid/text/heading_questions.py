@@ -1,4 +1,4 @@
-"""Decide which questions of a text are the headings of their answers, and how far an answer reaches."""
+"""Decide which questions of a text are headings, and how far their answers reach."""
 
 from __future__ import annotations
 

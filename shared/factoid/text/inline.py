@@ -35,8 +35,9 @@ def inline(
 ) -> Visible:
     """Return what a reader sees of a stretch of Markdown without blocks.
 
-    Links are their text, images their alternative text; a line's end is a line feed. Inline code keeps its
-    backticks, formulas their signs: both are protected. Raised numbers are Unicode's: "10³".
+    Links are their text, images their alternative text; a line's end is a line feed. Inline code
+    keeps its backticks, formulas their signs: both are protected. Raised numbers are Unicode's:
+    "10³".
 
     Args:
         content: The source, line by line without the marks of quotes and lists.

@@ -1,8 +1,8 @@
 """Parse the inside of a paragraph, a heading or a cell in Markdown, with the place of each token.
 
-markdown-it-py parses it; its tokens have no places, so the state of the parser notes them. Rules of our
-own read what a reader sees of images, and what CommonMark does not have: formulas, footnotes, links of
-wikis, roles of MyST, struck out and marked text, keys, and emoji.
+markdown-it-py parses it; its tokens have no places, so the state of the parser notes them. Rules of
+our own read what a reader sees of images, and what CommonMark does not have: formulas, footnotes,
+links of wikis, roles of MyST, struck out and marked text, keys, and emoji.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _DEEPEST = 20  # links within each other
 _ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000}"
 _MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200}"
 _AUTOLINK = re.compile(rf"<({_ADDRESS}|{_MAIL})>")
-# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none, nor are brackets that converters escape ("\[1\]").
+# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none, nor are brackets that
+# converters escape ("\[1\]").
 _FORMULA = re.compile(
     r"""\$\$(?!\$)[^$]{1,2000}+\$\$
       | \$(?![\s$])(?:[^$\n\\`]|\\[^\n]|\n(?!\n)){0,500}+(?<!\s)\$(?![\w$])
@@ -52,7 +53,8 @@ _NO_EMPHASIS = re.compile(
       | (?<=\])\*(?=[$?/\\])
       | \*\*?(?=/)
       | \*(?=\.[A-Za-z0-9]{1,10}(?![\w*]))
-      | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr|getitem|hash|init|iter|len
+      | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr
+        |getitem|hash|init|iter|len
         |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str|version)__(?![A-Za-z0-9_])""",
     re.VERBOSE,
 )
@@ -73,7 +75,8 @@ _URL = re.compile(
 _DATA = re.compile(
     r"(?<=\bdata)(:\w{1,20}/[\w.+-]{1,60})(?:;[\w=-]{1,40})*;base64,[A-Za-z0-9+/=]{40,}+"
 )
-# A picture whose data CommonMark does not take for the target of a link: cut off, wrapped, or written with spaces.
+# A picture whose data CommonMark does not take for the target of a link: cut off, wrapped, or
+# written with spaces.
 _DATA_IMAGE = re.compile(
     r"""!\[([^\[\]\n]{0,1000}+)\]\(\s*+<?data:
       (?:image/svg\+xml[^\n<]{0,60}+<svg[^\n]{0,5000}?</svg>[^\s)]*+
@@ -148,7 +151,10 @@ def _state_class() -> type[Any]:
             return token
 
         def scanDelims(self, start: int, canSplitWord: bool) -> Any:  # noqa: N802, N803
-            """Take full stops of scripts without spaces for letters, or no bold text could end behind one."""
+            """Take full stops of scripts without spaces for letters.
+
+            Otherwise no bold text could end behind one.
+            """
             found = super().scanDelims(start, canSplitWord)
             end = start + found.length
             before = self.src[start - 1 : start]
@@ -166,7 +172,10 @@ def _state_class() -> type[Any]:
 
 
 def _image(state: Any, silent: bool) -> bool:
-    """Read an image as the text in its brackets: markdown-it's rule would parse this text as often as it is nested."""
+    """Read an image as the text in its brackets.
+
+    Markdown-it's rule would parse this text as often as it is nested.
+    """
     from markdown_it.helpers import parseLinkLabel
     from markdown_it.rules_inline import image
 
@@ -230,7 +239,10 @@ def _literal(state: Any, silent: bool) -> bool:
 
 
 def _may_close(state: Any, start: int) -> bool:
-    """Return whether a bracket may be closed: the parser would go on to the end of the text for each one."""
+    """Return whether a bracket may be closed.
+
+    The parser would go on to the end of the text for each one.
+    """
     source: str = state.src
     return source.find("]", start, start + _LONGEST_LABEL) >= 0
 
@@ -280,7 +292,10 @@ def _undefined_reference(state: Any, silent: bool) -> bool:
 
 
 def _emphasis(state: Any, silent: bool) -> bool:
-    """Leave "4*5*6" and "__init__" as they are, which CommonMark takes for emphasis and their authors do not."""
+    """Leave "4*5*6" and "__init__" as they are.
+
+    CommonMark takes them for emphasis, but their authors do not.
+    """
     from markdown_it.rules_inline import emphasis
 
     match = _NO_EMPHASIS.match(state.src, state.pos, state.posMax)
@@ -304,7 +319,10 @@ def _ends_part_of_word(state: Any) -> bool:
 
 
 def _is_bold_by_lines(state: Any) -> bool:
-    """Return whether a text has words between double underscores that are no names of Python: all of them are bold."""
+    """Return whether a text has words between double underscores that are no names of Python.
+
+    All of them are bold.
+    """
     if "underscores" not in state.env:
         words = _BETWEEN_LINES.finditer(state.src)
         state.env["underscores"] = any(
@@ -382,7 +400,10 @@ def _emoji(state: Any, silent: bool) -> bool:
 
 
 def _pair(state: Any, silent: bool) -> bool:
-    """Read text that is struck out or marked: its marks are hidden, and what is between them is read on."""
+    """Read text that is struck out or marked.
+
+    Its marks are hidden, and what is between them is read on.
+    """
     closers = state.env.setdefault("pairs", {})
     if mark := closers.get(state.pos):
         if not silent:

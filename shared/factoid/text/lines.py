@@ -11,7 +11,8 @@ from typing import NamedTuple
 _DASHES = "-–*+·‣∙"
 _BULLETS = "•●○◦◉■□▪▫◆◇►▶▸▹➢➤➔⁃❖❑❒\uf0a7\uf0b7\uf0d8\uf076\uf0fc\uf0be"
 _BOXES = "☐☑☒✓✔✗✘"  # say something, and belong to their item
-_SIGNS = "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"  # arrows, numbers in circles, emoji
+# arrows, numbers in circles, emoji
+_SIGNS = "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"
 _START = re.compile(
     rf"""^[^\S\n]*+(?:
         (?P<bullet>(?:[{re.escape(_DASHES)}](?=[^\S\n])[^\S\n]*+
@@ -23,7 +24,8 @@ _START = re.compile(
       | (?P<cell>\|)
       | (?P<number>\(?(?P<value>\d{{1,3}}|[ivxlcdm]{{1,7}}|[IVXLCDM]{{1,7}}|[A-Za-zа-яА-Я])
           (?P<close>[.)])\)?)(?:[^\S\n]++(?=\S)|(?=[A-ZÀ-ÞА-Я][^\W\d_]))
-      | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)|§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
+      | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)
+        |§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
           |(?P<outline>\d{{1,2}}(?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=[^\W\d_])
           |(?P<chinese>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})、)
       )""",
@@ -64,10 +66,10 @@ def line_spans(text: str) -> list[tuple[int, int]]:
 def line_starts(text: str) -> list[LineStart]:
     """Find the lines of a plain text that start a unit of their own, in order.
 
-    A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.") does
-    if the number before or after it starts a line as well, or if the line above ends in a mark of
-    punctuation: wrapped lines begin with "1990. The" and "I. Newton", too. Where a line starts with
-    a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
+    A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.")
+    does if the number before or after it starts a line as well, or if the line above ends in a mark
+    of punctuation: wrapped lines begin with "1990. The" and "I. Newton", too. Where a line starts
+    with a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
     """
     matches = list(_START.finditer(text))
     in_order = _in_order([match for match in matches if match["number"]])
@@ -108,7 +110,9 @@ def line_starts(text: str) -> list[LineStart]:
 
 
 def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
-    """Return where the numbers are that follow another one, or stand before the next, in their list or in one within it.
+    """Return the places of numbers that follow another one or stand before the next.
+
+    The other number is in the same list or in one within it.
 
     A list within an item is more indented than it, and does not end the list around it.
     """
@@ -135,7 +139,10 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
 
 
 def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
-    """Return where lines with other numbers ("[1]", "§ 1", "1.1", "一、") are that follow each other in order."""
+    """Return the places of lines with other numbers that follow each other in order.
+
+    Such numbers are "[1]", "§ 1", "1.1" and "一、".
+    """
     found: set[int] = set()
     for name in ("citation", "clause", "chinese"):
         lines = [match for match in matches if match[name]]
@@ -169,7 +176,10 @@ def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:
 
 
 def _number(written: str) -> int:
-    """Return a number in digits, or one of the first that are written with two Chinese characters at most."""
+    """Return the value of a number in digits or in Chinese characters.
+
+    Of the Chinese ones, it reads those with two characters at most.
+    """
     if written.isdigit():
         return int(written)
     tens, ten, ones = written.rpartition("十")
@@ -183,7 +193,10 @@ def _last_before(text: str, at: int) -> str:
 
 
 def number_length(item: str) -> int:
-    """Return how many characters the number of an item takes at its start, with the space behind it; 0 without one."""
+    """Return how many characters the number at the start of an item takes.
+
+    The space behind it counts; without a number it is 0.
+    """
     number = _ITEM_NUMBER.match(item)
     return number.end() if number else 0
 
@@ -194,7 +207,10 @@ def is_bullet(text: str) -> bool:
 
 
 def _bullets_in_line(text: str) -> list[LineStart]:
-    """Return the items of a list on the line of its introduction: "Services: • repair • cleaning"."""
+    """Return the items of a list on the line of its introduction.
+
+    "Services: • repair • cleaning".
+    """
     starts = []
     covered: dict[str, int] = {}  # how far the list of each bullet reaches that was found last
     for match in _BULLET_AFTER_COLON.finditer(text):

@@ -1,4 +1,7 @@
-"""Read Markdown into blocks: markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them."""
+"""Read Markdown into blocks.
+
+Markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,8 @@ _QUOTE = re.compile(r"[ \t>]*")
 _ITEM = re.compile(r"(?:[ \t>]|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))*")
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _ADMONITION = re.compile(
-    r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
+    r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*"
+    r"(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
 )
 _MATH = re.compile(r"(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[\w*]{1,30})\}")
 _LABEL = re.compile(r"\([^()\n]+\)")  # of a formula in MyST
@@ -54,10 +58,12 @@ _CONTINUED = re.compile(
 )  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
 _OPTION = re.compile(r"[ \t>]*:(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")  # of a directive
-# What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
+# What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no
+# title, but their text.
 _TITLED = re.compile(
     r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b"
-    r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
+    r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b"
+    r"|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
     r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
     r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
 )
@@ -75,12 +81,13 @@ def markdown_blocks(
 ) -> list[Block]:
     """Return the blocks of a Markdown text from a place on, in order.
 
-    Without `lines`, a paragraph is one block, also where its lines are items of a list that Markdown does not
-    know, rows of a table without a rule, or formulas.
+    Without `lines`, a paragraph is one block, also where its lines are items of a list that
+    Markdown does not know, rows of a table without a rule, or formulas.
 
-    Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is a
-    paragraph. A block that is only indented is code if it looks like code and does not end like a sentence.
-    Quotes and lists that are nested too deep for the parser are read paragraph by paragraph.
+    Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a
+    quote is a paragraph. A block that is only indented is code if it looks like code and does not
+    end like a sentence. Quotes and lists that are nested too deep for the parser are read paragraph
+    by paragraph.
 
     The text may be part of another one, whose definitions of links are its `references`.
     """
@@ -88,7 +95,10 @@ def markdown_blocks(
 
 
 def references_in(text: str, start: int = 0) -> dict[str, Any]:
-    """Return the definitions of links in a Markdown text, as `markdown_blocks` takes them for its parts."""
+    """Return the definitions of links in a Markdown text.
+
+    `markdown_blocks` takes them to read parts of the text.
+    """
     env: dict[str, Any] = {}
     if _REFERENCE.search(text, start):
         block_tokens(text[start:], env)
@@ -262,7 +272,10 @@ class _Reader:
             self._read_item_around(around)
 
     def _is_item_around(self, number: int, line: str) -> bool:
-        """Return whether a line that seems to continue an item is one of a list around it that Markdown does not know: "B. "."""
+        """Return whether a line that seems to continue an item is an item itself.
+
+        Its list, around that item, is one that Markdown does not know: "B. ".
+        """
         items = self.above[0].items
         if len(self.above) == 1 or not items or self._column(number) > self.column:
             return False
@@ -320,7 +333,10 @@ class _Reader:
             self._read_paragraph(bare, last)
 
     def _is_row(self, number: int) -> bool:
-        """Return whether a line below a table's header is a row: it has a bar, or the table has one column."""
+        """Return whether a line below a table's header is a row.
+
+        It has a bar, or the table has one column.
+        """
         line = self._text_of(number)
         return "|" in line or "|" not in self._text_of(number - 1).strip(" \t>|")
 
@@ -362,7 +378,10 @@ class _Reader:
         self._add(Block("code", self.start + start, self.start + end, visible))
 
     def _read_directive(self, token: Token, first: int, last: int) -> bool:
-        """Read what a directive of MyST has beside its code: a caption, or all of it if it is a table; say whether it was one."""
+        """Read what a directive of MyST has beside its code.
+
+        A caption, or all of it if it is a table; say whether it was one.
+        """
         directive = DIRECTIVE.fullmatch(token.info.strip())
         if directive is None:
             return False
@@ -548,7 +567,10 @@ def _blank_marks(line: str) -> str:
 
 
 def _too_deep(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the lines `[first, end)` of outermost quotes and lists of which the parser skipped a part."""
+    """Yield the lines of outermost quotes and lists of which the parser skipped a part.
+
+    They are the lines `[first, end)`.
+    """
     outermost = (0, 0)
     for token in tokens:
         if token.level == 0 and token.map is not None:
@@ -581,7 +603,10 @@ def _state_class() -> type[StateBlock]:
     cell = Token("td", "td", 0)
 
     class StateWithoutCells(StateBlock):
-        """Makes no tokens for the cells of tables: rows are filled up to the number of columns, and 2 KB may have 65,000."""
+        """Makes no tokens for the cells of tables.
+
+        Rows are filled up to the number of columns, and 2 KB may have 65,000.
+        """
 
         def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
             is_cell = self.parentType == "table" and tag in ("th", "td", "")
@@ -687,7 +712,10 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a block of HTML, which ends before a fence right below a closing tag: CommonMark goes on to a blank line."""
+    """Read a block of HTML, which ends before a fence right below a closing tag.
+
+    CommonMark goes on to a blank line.
+    """
     from markdown_it.rules_block import html_block
 
     if not html_block(state, first, last, silent):
@@ -713,7 +741,10 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_table(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a table in HTML to its end, also behind a blank line, where CommonMark ends a block of HTML."""
+    """Read a table in HTML to its end, also behind a blank line.
+
+    CommonMark ends a block of HTML at a blank line.
+    """
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not _TABLE.match(state.src, start, state.eMarks[first]):
         return False

@@ -1,4 +1,6 @@
-"""Find headings that the notation of a plain text marks: wiki, AsciiDoc, reStructuredText and underlines.
+"""Find headings that the notation of a plain text marks.
+
+Wiki, AsciiDoc, reStructuredText and underlines.
 
 Markdown's own parser reads `# Heading`, and underlines in Markdown.
 """
@@ -10,7 +12,8 @@ from collections import Counter
 from typing import NamedTuple
 
 _WIKI = re.compile(
-    r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+(?P<right>=(?:[ \t]?=){0,5})"
+    r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+"
+    r"(?P<right>=(?:[ \t]?=){0,5})"
 )
 _ASCIIDOC = re.compile(r"(?P<left>={1,6})[ \t]++(?P<title>[^\W_][^\n]*[^\s=]|[^\W\d_])")
 _ASCIIDOC_ATTRIBUTE = re.compile(
@@ -39,7 +42,8 @@ class MarkedHeading(NamedTuple):
     Attributes:
         start, end: Its span in the text, with its marks and the lines over and under it.
         title_start, title_end: The span of its words.
-        level: From 1. No heading is of level 1 if several would be: then none is the title of the text.
+        level: From 1. No heading is of level 1 if several would be: then none is the title of the
+            text.
     """
 
     start: int
@@ -113,7 +117,10 @@ def _rows(text: str, start: int) -> list[_Row]:
 
 
 def _listings(rows: list[_Row]) -> dict[int, int]:
-    """Return the last line of each listing, such as AsciiDoc's between `----`, by its first line."""
+    """Return the last line of each listing, by its first line.
+
+    Such are AsciiDoc's listings between `----`.
+    """
     last: dict[int, int] = {}
     closing: dict[str, int] = {}
     for place in range(len(rows) - 1, -1, -1):

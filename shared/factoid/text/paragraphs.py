@@ -1,4 +1,7 @@
-"""Cut a paragraph into what stands in its lines: rows of a table, items of a list, and what they go on from."""
+"""Cut a paragraph into what stands in its lines.
+
+Rows of a table, items of a list, and what they go on from.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ _VALUE = re.compile(
 )
 # What columns are called.
 _COLUMN_NAME = re.compile(
-    r"(?:^|[ _/-])(?:names?|titles?|types?|kinds?|category|class|group|status|state|city|town|country|region|location"
+    r"(?:^|[ _/-])(?:names?|titles?|types?|kinds?|category|class|group|status|state|city|town"
+    r"|country|region|location"
     r"|address|place|room|team|department|role|position|owner|author|contact|e-?mail|phone|tel\.?|url|link|website"
     r"|dates?|day|month|year|time|hours"
     r"|from|to|start|end|begin|until|price|fare|cost|fee|amount|total|sum|quantity|qty|count|number|no\.|nr\.?|id|code|key|value"
@@ -70,10 +74,13 @@ class Above:
         level: The number of lists around it.
         is_item_start: Whether nothing of the item of a list was read yet.
         item: The first block of the item that is being read.
-        items: The columns of items of a plain list, outermost first, each with what it goes on from and the last of them.
+        items: The columns of items of a plain list, outermost first, each with what it goes on from
+            and the last of them.
         again: What the list right above went on from: another list goes on from it, too.
-        unfinished: The last block of that list, if it ends in a colon: the other list goes on from it.
-        title: The title right above of an admonition, a tab or the like, which what is below it goes on from.
+        unfinished: The last block of that list, if it ends in a colon: the other list goes on from
+            it.
+        title: The title right above of an admonition, a tab or the like, which what is below it
+            goes on from.
         around: Of a list that goes on from such a block, what the list above it went on from.
     """
 
@@ -90,7 +97,9 @@ class Above:
 
 
 def lead_of(block: Block | None) -> tuple[Lead, ...]:
-    """Return what a list goes on from: a sentence that ends in a colon, a question that stands alone, or an item.
+    """Return what a list goes on from.
+
+    A sentence that ends in a colon, a question that stands alone, or an item.
 
     The first sentence of an item is enough.
     """
@@ -124,7 +133,10 @@ def _is_question(block: Block) -> bool:
 
 
 def caption_of(block: Block | None) -> tuple[Lead, ...]:
-    """Return what the rows of a table go on from: its caption, or a sentence that ends in a colon."""
+    """Return what the rows of a table go on from.
+
+    Its caption, or a sentence that ends in a colon.
+    """
     if block is not None and block.kind == "paragraph" and _CAPTION.match(block.visible.text):
         text = " ".join(block.visible.text.split())
         if count_words(text) <= LONGEST_LEAD:
@@ -186,7 +198,10 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
 
 
 def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...]) -> list[Block]:
-    """Return the rows of a table with the names of its columns, which the row of a number holds; -1 if none does."""
+    """Return the rows of a table with the names of its columns, which the row of a number holds.
+
+    -1 if none does.
+    """
     names: tuple[str, ...] = ()
     blocks = []
     for number, row in enumerate(rows):
@@ -218,7 +233,9 @@ def cell_texts(row: Block) -> tuple[str, ...]:
 def joined(
     cells: Sequence[Visible], places: Sequence[int]
 ) -> tuple[Visible, tuple[tuple[int, int], ...]]:
-    """Return the cells of a row as one text, with " | " between those that are not empty, and the span of each.
+    """Return the cells of a row as one text, and the span of each.
+
+    In the text, " | " stands between those that are not empty.
 
     Args:
         cells: What a reader sees of each cell.
@@ -316,8 +333,9 @@ def _has_edges(line: str) -> bool:
 def has_header(rows: Sequence[Block | None]) -> bool:
     """Return whether the first row of a table without a rule names its columns.
 
-    Its cells are short and different, and no values. Evidence are a column of numbers, or of texts with digits, below a name
-    without any; capitals that are not below; and words that columns are called by.
+    Its cells are short and different, and no values. Evidence are a column of numbers, or of texts
+    with digits, below a name without any; capitals that are not below; and words that columns are
+    called by.
     """
     filled = [cell_texts(row) for row in rows if row is not None]
     if len(filled) < 2 or rows[0] is None:
@@ -352,7 +370,10 @@ def has_header(rows: Sequence[Block | None]) -> bool:
 
 
 def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list[Block]:
-    """Cut what a reader sees of a paragraph, whose first line begins at `start`, before each item of a list in it."""
+    """Cut what a reader sees of a paragraph before each item of a list in it.
+
+    Its first line begins at `start`.
+    """
     text = visible.text
     if not text or ONLY_MARKS.fullmatch(text):
         return []
@@ -399,7 +420,10 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
 
 
 def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
-    """Return what an item of a plain list goes on from: the items above it that are less indented, and an introduction."""
+    """Return what an item of a plain list goes on from.
+
+    The items above it that are less indented, and an introduction.
+    """
     listed = above.items
     while listed and listed[-1][0] > column:
         listed.pop()
@@ -448,7 +472,10 @@ def span_of(visible: Visible) -> tuple[int, int]:
 
 
 def _column(visible: Visible, at: int, start: int) -> int:
-    """Return the column in the source of the first word or mark in the line of a place, whose first line begins at `start`."""
+    """Return the column of the first word or mark in the line of a place.
+
+    The column is one of the source, whose first line begins at `start`.
+    """
     line_end = visible.text.rfind("\n", 0, at)
     line_start = visible.offsets[line_end] + 1 if line_end >= 0 else start
     first = line_end + 1

@@ -1,4 +1,7 @@
-"""Read plain text into blocks: paragraphs, items of lists, rows between bars, and indented code. Every character is text."""
+"""Read plain text into blocks.
+
+Paragraphs, items of lists, rows between bars, and indented code. Every character is text.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,9 @@ def plain_blocks(
     above: Above | None = None,
     finds_code: bool = True,
 ) -> list[Block]:
-    """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs.
+    """Return the blocks of a plain text from a place on, in order.
+
+    Blank lines stand between paragraphs.
 
     Args:
         text: The text.
@@ -110,7 +115,10 @@ def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> lis
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Yield where the paragraphs of a text from a place on begin and end; the first line keeps its indent."""
+    """Yield where the paragraphs of a text from a place on begin and end.
+
+    The first line keeps its indent.
+    """
     # A pattern that begins with white space would be tried at each place of a long blank line.
     while ink := _INK.search(text, start):
         line = text.rfind("\n", start, ink.start()) + 1
@@ -139,7 +147,10 @@ def as_it_is(source: str, places: Sequence[int]) -> Visible:
 
 
 def is_code_like(content: str) -> bool:
-    """Return whether text that is indented looks like code: plain texts indent their paragraphs, too."""
+    """Return whether text that is indented looks like code.
+
+    Plain texts indent their paragraphs, too.
+    """
     return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[
         -1:
     ] not in set(".!?…。")

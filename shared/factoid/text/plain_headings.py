@@ -86,7 +86,7 @@ class _Candidate(NamedTuple):
 
 
 def heading_cuts(paragraph: str) -> list[int]:
-    """Find where to cut a paragraph of plain text, so that lines that could be headings stand alone.
+    """Find where to cut a paragraph so that lines that could be headings stand alone.
 
     Headings do not always have empty lines around them. A line is cut off if it could be a numbered
     heading, one in capitals or a word such as "Abstract", if a sentence ends above it, and if the
@@ -115,7 +115,10 @@ def heading_cuts(paragraph: str) -> list[int]:
 
 
 def _follows_in_list(lines: Sequence[str], place: int) -> bool:
-    """Return whether a line is an item among items: the line below begins with a number or bullet as well."""
+    """Return whether a line is an item among items.
+
+    The line below begins with a number or bullet as well.
+    """
     below = lines[place + 1]
     return bool(BULLET.match(below) or (heading_line(lines[place]) and _NUMBERED_ITEM.match(below)))
 
@@ -157,7 +160,10 @@ def find_headings(lines: Sequence[Line], is_plain: bool = True) -> list[Heading]
 
 
 def _below_marked(evident: Mapping[int, int], marked: Mapping[int, int]) -> dict[int, int]:
-    """Return the levels of all headings: those found by evidence are below the marked one above them."""
+    """Return the levels of all headings.
+
+    Those found by evidence are below the marked one above them.
+    """
     levels: dict[int, int] = {}
     above = 1
     for place in sorted({*evident, *marked}):
@@ -182,7 +188,10 @@ def _asks_in_bold(line: Line) -> bool:
 
 
 def _captions(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, int]:
-    """Return where the rows end that stand right below a caption, by the caption's place: it heads nothing else."""
+    """Return where the rows end that stand right below a caption, by the caption's place.
+
+    It heads nothing else.
+    """
     reaches: dict[int, int] = {}
     for place, line in enumerate(lines):
         if place in levels or not is_single(line) or not is_caption(line.text):
@@ -234,7 +243,10 @@ def _title_place(lines: Sequence[Line]) -> int:
 
 
 def _is_title(lines: Sequence[Line], title: _Candidate, has_headings: bool) -> bool:
-    """Return whether the first line of a text is its title: an author and a date may stand between it and the text."""
+    """Return whether the first line of a text is its title.
+
+    An author and a date may stand between it and the text.
+    """
     text = lines[title.place].text
     if title.heads_text or title.heads_list:
         heads_something = True
@@ -321,7 +333,10 @@ def _candidate(
 
 
 def _in_series(candidates: Sequence[_Candidate]) -> set[int]:
-    """Return the places of numbers that are sure, or come right after or before another of their series."""
+    """Return the places of numbers that are sure or belong to a series.
+
+    A number belongs to one if it comes right after or before another of it.
+    """
     sure: set[int] = set()
     latest: dict[tuple[str, tuple[int, ...]], int] = {}  # the last place of each number
     for candidate in candidates:
@@ -411,7 +426,10 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
 
 
 def _names_part(above: _Candidate, candidate: _Candidate) -> bool:
-    """Return whether a line is the name of the part whose number stands above it: "CHAPTER IV", "The Storm"."""
+    """Return whether a line is the name of the part whose number stands above it.
+
+    "CHAPTER IV", "The Storm".
+    """
     is_part = above.line.number is not None and above.line.number.has_word
     return (
         is_part

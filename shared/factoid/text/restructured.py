@@ -1,6 +1,9 @@
-"""Read reStructuredText into blocks: its directives, literal blocks and inline markup; the rest is read as plain text.
+"""Read reStructuredText into blocks.
 
-Headings are found in `factoid.text.marked_headings`, tables and lists where those of plain text are.
+Its directives, literal blocks and inline markup; the rest is read as plain text.
+
+Headings are found in `factoid.text.marked_headings`, tables and lists where those of plain text
+are.
 """
 
 from __future__ import annotations
@@ -49,8 +52,10 @@ _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "graphviz",
 }
 _NO_ARGUMENT = frozenset(
-    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist productionlist math "
-    "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode testoutput".split()
+    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist "
+    "productionlist math "
+    "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode "
+    "testoutput".split()
 )
 
 _INLINE = re.compile(
@@ -71,14 +76,16 @@ _TARGET = re.compile(r"\s*<[^<>]{1,500}>\Z")
 def restructured_blocks(text: str, start: int = 0) -> list[Block]:
     """Return the blocks of a text in reStructuredText from a place on, in order.
 
-    Titles and texts of directives are shown, their names and options are not, but for the texts of pictures; code is a block.
-    Comments, targets, substitutions and lists of contents are nothing.
+    Titles and texts of directives are shown, their names and options are not, but for the texts of
+    pictures; code is a block. Comments, targets, substitutions and lists of contents are nothing.
     """
     return _Reader(text, start).blocks()
 
 
 def restructured_inline(source: str, places: Sequence[int]) -> Visible:
-    """Return what a reader sees of a stretch of reStructuredText without blocks, with literals between single backticks.
+    """Return what a reader sees of a stretch of reStructuredText without blocks.
+
+    Literals stand between single backticks.
 
     Args:
         source: The stretch, perhaps with hidden characters.
@@ -146,14 +153,20 @@ def _end_of_label(label: str, start: int) -> int:
 
 
 def _length_of_path(name: str) -> int:
-    """Return how many characters of an object's name are not shown: "~flask.Flask" is "Flask", "!x" is "x"."""
+    """Return how many characters of an object's name are not shown.
+
+    "~flask.Flask" is "Flask", "!x" is "x".
+    """
     if name.startswith("~"):
         return name.rfind(".") + 1 or 1
     return int(name.startswith("!"))
 
 
 class _Reader:
-    """Reads a text line by line; what is hidden of a line is covered before it is read as plain text."""
+    """Reads a text line by line.
+
+    What is hidden of a line is covered before it is read as plain text.
+    """
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -257,7 +270,10 @@ class _Reader:
         return is_first and self._is_below(number, column) and not is_marked
 
     def _behind_body(self, number: int, column: int) -> int:
-        """Return the line behind those that are more indented than a column, without blank lines at the end."""
+        """Return the line behind those that are more indented than a column.
+
+        Blank lines at the end are left out.
+        """
         last = number
         for other in range(number + 1, len(self.starts)):
             if self._content(other):
@@ -330,7 +346,10 @@ class _Reader:
         return options
 
     def _behind_paragraph(self, number: int, behind: int) -> int:
-        """Return the line behind those that go on with a line, before a blank one, options or other markup."""
+        """Return the line behind those that go on with a line.
+
+        A blank line, options and other markup end them.
+        """
         following = number + 1
         while following < behind and self._content(following):
             content = self._content(following)

@@ -31,7 +31,8 @@ def directive_table(
         name: "list-table" or "csv-table".
         text: The source.
         title: Where the title is in it.
-        options: Where the values of its options are, by their names; "header" and "header-rows" name the columns.
+        options: Where the values of its options are, by their names; "header" and "header-rows"
+            name the columns.
         lines: Where the lines of its body are.
         inline: Returns what a reader sees of a cell.
     """

@@ -1,9 +1,9 @@
 """Find where sentences end, by rules for edited prose in many languages.
 
-The rules decide on each run of terminators by the text before and after it. They know abbreviations,
-initials, acronyms, decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list
-items, and the terminators of scripts without spaces. They need no model and take time linear in the
-length of the text.
+The rules decide on each run of terminators by the text before and after it. They know
+abbreviations, initials, acronyms, decimals, quotations, parentheses, citation marks such as `[3]`
+and `[^3]`, list items, and the terminators of scripts without spaces. They need no model and take
+time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -71,13 +71,15 @@ _OLD_SCRIPT_LETTER = re.compile(
 _DEVANAGARI = re.compile(r"[\u0900-\u0963\u0970-\u097f]")
 # Makes a number behind it ordinal in German: "im 3. Quartal", "der 1. und 2. Absatz".
 _BEFORE_ORDINAL = re.compile(
-    r"\b(?:(?<!\bI )am|beim|das|de[mnrs]|die|im|ins|vom|zu[mr]|(?:ein|ihr|jed|kein|mein|sein|unser)(?:e[mnrs]?)?)\s"
+    r"\b(?:(?<!\bI )am|beim|das|de[mnrs]|die|im|ins|vom|zu[mr]"
+    r"|(?:ein|ihr|jed|kein|mein|sein|unser)(?:e[mnrs]?)?)\s"
     r"(?:\d{1,3}\.,?\s(?:(?:bis|oder|und)\s)?){0,3}\Z",
     re.IGNORECASE,
 )
 # Make a number before them ordinal in German: "3. Mai".
 _ORDINAL_NOUNS = frozenset(
-    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember "
+    "Jahrhundert Jahrhunderts "
     "Weltkrieg Weltkriegs".split()
 )
 _OPENERS = "*_([{\"'“‘«„»"
@@ -181,7 +183,8 @@ def _checked(ends: Sequence[int], length: int) -> list[int]:
     checked = [int(end) for end in ends]
     if checked != sorted(checked) or not all(0 <= end <= length for end in checked):
         raise InvalidInputError(
-            f"expected a sentence splitter to return places from 0 to {length} in order, got {checked[:20]}"
+            f"expected a sentence splitter to return places from 0 to {length} in order, "
+            f"got {checked[:20]}"
         )
     return checked
 

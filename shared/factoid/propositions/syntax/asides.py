@@ -14,7 +14,8 @@ _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
 # "X is a name given to …" says nothing without the clause.
 _GENERIC = frozenset(
-    "name term word process method way part type kind form place thing one group set number state".split()
+    "name term word process method way part type kind form place thing one group set number "
+    "state".split()
 )
 _NOMINAL = (
     "NN",
@@ -43,9 +44,12 @@ class Statement(NamedTuple):
 def describe(
     tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
 ) -> Statement | None:
-    """Return the statement that a dependent (`child`) of a noun in the clause of `head` makes about it, or None.
+    """Return the statement that a dependent of a noun makes about it, or None.
 
-    The subtrees of `cut` were removed from the clause; its subject is given if it is not among its own tokens.
+    The dependent is `child`; the noun is in the clause of `head`.
+
+    The subtrees of `cut` were removed from the clause; its subject is given if it is not among its
+    own tokens.
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut, subject)
@@ -140,7 +144,10 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
 
 
 def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
-    """Return whether "which" means a noun, and not all that was said before: a name, or a plural with the verb of one."""
+    """Return whether "which" means a noun, and not all that was said before.
+
+    A name, or a plural with the verb of one.
+    """
     if tree.lower[verb] in ("means", "mean", "meant"):
         return False
     if tree.deps[noun] == "nmod":
@@ -176,7 +183,10 @@ def _is_beside(tree: Tree, noun: int, child: int) -> bool:
 
 
 def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> bool:
-    """Return whether a relative pronoun surely means a noun: "who" is not "in May", "at the office" or one of two people."""
+    """Return whether a relative pronoun surely means a noun.
+
+    "who" is not "in May", "at the office" or one of two people.
+    """
     if tree.lower[noun] in LEXICON["times"] and len(antecedent) == 1:
         return False
     if word not in ("who", "whom"):
@@ -192,7 +202,10 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
 def _apposition(
     tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
 ) -> Statement | None:
-    """State "X, a chemist, …" as "X is a chemist", and "his wife, Anna, …" as "Anna is his wife"."""
+    """State "X, a chemist, …" as "X is a chemist".
+
+    Likewise, "his wife, Anna, …" becomes "Anna is his wife".
+    """
     if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
         return None
     if tree.subjects[child] is not None or not tree.tags[_first_word(tree, child)].startswith(
@@ -283,6 +296,9 @@ def _is_listed(tree: Tree, noun: int, child: int) -> bool:
 
 
 def _is_identified(tree: Tree, noun: int) -> bool:
-    """Return whether a noun phrase names something that a separate statement can be about: not "a report" or "ships"."""
+    """Return whether a noun phrase names something that a separate statement can be about.
+
+    Not "a report" or "ships".
+    """
     definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
     return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None

@@ -1,4 +1,6 @@
-"""Split a sentence into the clauses and descriptions that it asserts (Dense X Retrieval, §2: distinct and minimal).
+"""Split a sentence into the clauses and descriptions that it asserts.
+
+Each is distinct and minimal (Dense X Retrieval, §2).
 
 These become statements of their own:
 
@@ -7,10 +9,11 @@ These become statements of their own:
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
-Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation or of a phrase in front
-("Until May, entry is free and parking costs EUR 2"), clauses whose verb is said elsewhere ("but printers are not"). Anything that
-no rule recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful
-places stays whole (`doubt`).
+Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a
+negation or of a phrase in front ("Until May, entry is free and parking costs EUR 2"), clauses whose
+verb is said elsewhere ("but printers are not"). Anything that no rule recognises stays in its
+clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful places
+stays whole (`doubt`).
 """
 
 from __future__ import annotations
@@ -44,12 +47,15 @@ _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _TURNS = frozenset(
-    "but yet later then after afterwards subsequently before until soon eventually finally now".split()
+    "but yet later then after afterwards subsequently before until soon eventually finally "
+    "now".split()
 )
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
-# What stands before a verb that shares the subject of another one, apart from adverbs and auxiliaries, shows a wrong parse.
+# What stands before a verb that shares the subject of another one, apart from adverbs and
+# auxiliaries, shows a wrong parse.
 _BEFORE_VERBS = frozenset(
-    "obl obl:unmarked obj nsubj nsubj:pass csubj expl advcl ccomp mark parataxis vocative discourse".split()
+    "obl obl:unmarked obj nsubj nsubj:pass csubj expl advcl ccomp mark parataxis vocative "
+    "discourse".split()
 )
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
@@ -79,7 +85,8 @@ class _Splitter:
     ) -> None:
         """State a clause by its predicate, and everything that can be split off from it.
 
-        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent.
+        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its
+        antecedent.
         """
         tree = self.tree
         items: list[Item] = [*subject]
@@ -200,7 +207,8 @@ class _Splitter:
             return False
         subtree = tree.subtree(joined)
         if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
-            return False  # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
+            # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
+            return False
         if not RELATIVE_TAGS.isdisjoint([tree.tags[token] for token in subtree if token < joined]):
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
@@ -218,7 +226,10 @@ class _Splitter:
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _is_joined(self, head: int, joined: int) -> bool:
-        """Return whether a conjunction or a mark surely joins a clause to that of its head, and not two words of it."""
+        """Return whether a conjunction or a mark surely joins a clause to that of its head.
+
+        It could also join two words of one clause.
+        """
         tree = self.tree
         first = tree.subtree(joined)[0]
         before_head = [child for child in tree.children[head] if child < head]
@@ -272,20 +283,27 @@ class _Splitter:
         return True
 
     def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
-        """Return whether a conjunction without a comma may join smaller things: "accounts that are flagged or suspended …"."""
+        """Return whether a conjunction without a comma may join smaller things.
+
+        "accounts that are flagged or suspended …".
+        """
         tree = self.tree
         if cc - 1 != head and tree.tags[cc - 1] in VERB:
             return True
         first = cc + 1
         within = range(head + 1, cc)
         if any(tree.deps[token] == "mark" or tree.tags[token] == "VB" for token in within):
-            return True  # "if all counts and the sum have …", "to see the queue and the messages appear"
+            # "if all counts and the sum have …", "to see the queue and the messages appear"
+            return True
         return tree.tags[first] in ("IN", "TO") or (
             tree.tags[first] in ("NN", "NNS") and tree.subjects[joined] == first
         )
 
     def _shares_subject(self, head: int, joined: int) -> bool:
-        """Return whether a conjunct without subject surely has that of the first one, and each has what follows its verb."""
+        """Return whether a conjunct without subject surely has that of the first one.
+
+        Each of the two must also have what follows its verb.
+        """
         tree = self.tree
         subtree = tree.subtree(joined)
         between = range(head + 1, subtree[0])
@@ -353,14 +371,17 @@ class _Splitter:
         return tree.tags[joined] != "VB" or all(tree.tags[token] != "VB" for token in inner)
 
     def _is_someone(self, head: int) -> bool:
-        """Return whether the subject of a clause is likely a person, who does what is said of her."""
+        """Return whether the subject of a clause is likely a person who acts."""
         subject = self.tree.subjects[head]
         return subject is not None and (
             self.tree.lower[subject] in ("he", "she") or self.tree.lower[subject] in _PERSONS
         )
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
-        """Return what a conjunct without subject inherits: auxiliaries or copula; None if unclear."""
+        """Return what a conjunct without subject inherits.
+
+        Auxiliaries or copula; None if unclear.
+        """
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
@@ -393,7 +414,10 @@ class _Splitter:
         return None if impersonal else before
 
     def _fronted(self, head: int, joined: int) -> list[int]:
-        """Return adverbials before the subject ("In 1990, …", "If it rains, …") that also apply to a coordinated clause."""
+        """Return adverbials before the subject that also apply to a coordinated clause.
+
+        Such are "In 1990, …" and "If it rains, …".
+        """
         tree, subject, joined_subject = (
             self.tree,
             self.tree.subjects[head],
@@ -421,7 +445,10 @@ class _Splitter:
         return [child for child in fronted if not self._is_connective(child)]
 
     def _is_connective(self, adverbial: int) -> bool:
-        """Return whether an adverbial relates its clause to the text before, and limits it in nothing."""
+        """Return whether an adverbial only relates its clause to the text before.
+
+        It then does not limit what the clause says.
+        """
         tree = self.tree
         if tree.deps[adverbial] == "advcl":
             mark = tree.child(adverbial, "mark")
@@ -491,7 +518,10 @@ class _Splitter:
         before: Sequence[Item] = (),
         subject: Sequence[Item] = (),
     ) -> bool:
-        """Return whether a split leaves enough content words in the clause with what is `before` it, and in the other part."""
+        """Return whether a split leaves enough content words in both parts.
+
+        One part is the clause with what is `before` it.
+        """
         rest = content_words(
             self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names
         )
@@ -520,10 +550,12 @@ class _Splitter:
 def split_clauses(
     tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({})
 ) -> list[list[Item]]:
-    """Return the statements of a sentence as items to render; the first is what remains of the main clause.
+    """Return the statements of a sentence as items to render.
 
-    No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that will
-    replace tokens.
+    The first is what remains of the main clause.
+
+    No split leaves a statement with fewer content words than `min_words`; `names` has the number of
+    words of the names that will replace tokens.
     """
     splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)

@@ -1,7 +1,8 @@
 """Detect wrong parses by statements that no careful reader would have cut out of their sentence.
 
-A small parser fails on citations, names and code, and its cuts show it: words are lost, names, hyphenated words, brackets or
-quotation marks are torn apart, or a phrase is spliced to one that it does not belong to. Such a sentence stays whole.
+A small parser fails on citations, names and code, and its cuts show it: words are lost, names,
+hyphenated words, brackets or quotation marks are torn apart, or a phrase is spliced to one that it
+does not belong to. Such a sentence stays whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
 _MARKS = frozenset({*_OPENING, *_OPENING.values()})
 _LEADING = frozenset({"IN", "TO", "DT", "PRP$", "CC"})  # tags of words that lead to another one
 _SUBORDINATE = frozenset(
-    "once as if when because since although though whereas unless until even than such well whether i.e. e.g. which who".split()
+    "once as if when because since although though whereas unless until even than such well "
+    "whether i.e. e.g. which who".split()
 )
 _JOINTS = frozenset("-‐‑/_@#+=")
 
@@ -45,7 +47,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
 
 
 def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
-    """Return whether a statement ends with a word that another has to follow: "The company reserves the right to"."""
+    """Return whether a statement ends with a word that another has to follow.
+
+    "The company reserves the right to".
+    """
     words = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
     rest = range(words[-1] + 1, len(tree.words)) if words else ()
     if not any(tree.words[token][-1].isalnum() for token in rest):
@@ -77,7 +82,10 @@ def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
 
 
 def _groups(tree: Tree) -> list[set[int]] | None:
-    """Return the tokens that belong together, in brackets, in a word or in a name; None if a bracket has no partner."""
+    """Return the tokens that belong together, in brackets, in a word or in a name.
+
+    None if a bracket has no partner.
+    """
     groups: list[set[int]] = []
     open_marks: list[int] = []
     for token, word in enumerate(tree.words):

@@ -1,7 +1,9 @@
-"""Find what the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean.
+"""Find what the headings above a passage name.
 
-A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed: `Kind.UNKNOWN` fits "he" and "she"
-if nothing speaks against it, but never "it".
+An entity, an aspect of one, or nothing that a pronoun may mean.
+
+A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed:
+`Kind.UNKNOWN` fits "he" and "she" if nothing speaks against it, but never "it".
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ _FIRST_NAMES = (
     | dict.fromkeys(LEXICON["men"], Kind.MAN)
 )
 PEOPLE = LEXICON["people"]
-_LEGAL = "ab ag bv co corp corporation gmbh inc incorporated limited llc llp ltd nv oy plc pty sa sarl se spa".split()
+_LEGAL = (
+    "ab ag bv co corp corporation gmbh inc incorporated limited "
+    "llc llp ltd nv oy plc pty sa sarl se spa"
+).split()
 _NOMINAL_THING = re.compile(r"(?:tion|sion|ment|ness|ance|ence|ship|ism|ology|ware|hood|ics)s?$")
 _PLURAL = re.compile(r"(?:^\d+|[^suiy'\d]|[aeo]y|ie|(?:ch|sh|x|ss)e)s$")
 _PLURALS = frozenset("people children men women feet teeth mice".split())
@@ -104,7 +109,10 @@ def kind(name: str) -> Kind:
 
 
 def is_name(phrase: str) -> bool:
-    """Return whether a phrase may be a name: one to five capitalised words, apart from particles such as "van der"."""
+    """Return whether a phrase may be a name.
+
+    One to five capitalised words, apart from particles such as "van der".
+    """
     words = phrase.split()
     if not (1 <= len(words) <= 5 and words[0][0].isupper()):
         return False
@@ -157,7 +165,10 @@ _NO_ENTITY = re.compile(
     r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
-_THINGS = "building|ceiling|spring|ring|wing|king|string|manual|terminal|pedal|signal|gallery|battery|machinery"
+_THINGS = (
+    "building|ceiling|spring|ring|wing|king|string|manual"
+    "|terminal|pedal|signal|gallery|battery|machinery"
+)
 _ABSTRACT = re.compile(
     rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$"
 )
@@ -197,7 +208,10 @@ class Headings(NamedTuple):
     ]  # last parts of the full names of persons (and of mountains and lakes)
 
     def named_by(self, pronoun: str) -> Heading | None:
-        """Return the heading that "he", "she", "it" or "they" means at the beginning of a passage, if it is certain."""
+        """Return the heading that a pronoun means at the beginning of a passage.
+
+        The pronoun is "he", "she", "it" or "they"; None unless the heading is certain.
+        """
         meant = None
         for heading in self.path:
             if heading.role is Role.UNCLEAR:
@@ -246,7 +260,10 @@ def headings(title: str, section: str) -> Headings:
 
 
 def _is_full_name(heading: Heading, is_title: bool) -> bool:
-    """Return whether a heading is somebody's full name; of names that nobody knows, only a title is: not "Unsafe Rust"."""
+    """Return whether a heading is somebody's full name.
+
+    Of names that nobody knows, only a title is: not "Unsafe Rust".
+    """
     name = heading.name
     known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(
         ("Mount ", "Lake ")
@@ -262,7 +279,8 @@ def _is_full_name(heading: Heading, is_title: bool) -> bool:
 def _path(section: str) -> list[str]:
     """Return the headings of a section; a comma within one is recognised by the text after it.
 
-    "Boots, shoes" continues in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one heading or two.
+    "Boots, shoes" continues in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one
+    heading or two.
     """
     names: list[list[str]] = []  # the parts of each
     for part in filter(str.strip, section.split(", ")):

@@ -1,4 +1,7 @@
-"""Judge phrases: which noun to repeat, agreement, the marks around one, whether a statement stands alone."""
+"""Judge phrases.
+
+Which noun to repeat, agreement, the marks around one, whether a statement stands alone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 _AUXILIARIES = frozenset(
-    "am is are was were be been do does did have has had can could will would shall should may might must need".split()
+    "am is are was were be been do does did have has had can could will would shall should may "
+    "might must need".split()
 )
 _AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split())
 _LIKEWISE = frozenset({"so", "neither", "nor"})
@@ -19,7 +23,8 @@ _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
 _TRAILING = frozenset(",;:–—-(")
 # Relations allowed in a repeated noun phrase.
 _NOMINAL = frozenset(
-    "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
+    "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl "
+    "conj cc punct acl "
     "acl:relcl advmod dep".split()
 )
 _RESTRICTING = frozenset("advcl xcomp ccomp csubj nsubj obj nmod:tmod".split())
@@ -27,7 +32,8 @@ _RESTRICTING = frozenset("advcl xcomp ccomp csubj nsubj obj nmod:tmod".split())
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
-# What a clause begins with that holds only where the one before it does, or does not; and what repeats it for something else.
+# What a clause begins with that holds only where the one before it does, or does not; and what
+# repeats it for something else.
 _ON_CONDITION = (
     ["not"],
     ["otherwise"],
@@ -48,7 +54,10 @@ def determiner(tree: Tree, noun: int) -> str:
 
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
-    """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or not a noun's."""
+    """Return a noun phrase without its preposition, asides and `cut`.
+
+    Nothing if it is too long to repeat, or not a noun's.
+    """
     if tree.tags[noun] in VERB or tree.lower[noun] in ("the", "a", "an"):
         return []
     predicate = tree.child(noun, "cop") is not None
@@ -79,7 +88,10 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
 
 
 def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
-    """Return whether words are left out between a subject and its verb, apart from adverbs and asides."""
+    """Return whether words are left out between a subject and its verb.
+
+    Adverbs and asides do not count.
+    """
     verb = min([tree.heads[noun], *tree.auxiliaries[tree.heads[noun]]])
     outside = tree.bracketed()
     for child in tree.subtree(noun):
@@ -95,7 +107,10 @@ def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
-    """Return whether a subject and a finite verb or its auxiliary agree in number, as far as their forms show."""
+    """Return whether a subject and a finite verb or its auxiliary agree in number.
+
+    Where their forms do not show it, they agree.
+    """
     finite = next(
         (token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb
     )
@@ -122,7 +137,11 @@ def nouns(tree: Tree, head: int) -> list[int]:
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return the number of nouns, verbs, adjectives, adverbs, numbers, and words of `names` that will replace tokens."""
+    """Return the number of content words.
+
+    These are nouns, verbs, adjectives, adverbs, numbers, and the words of `names` that will replace
+    tokens.
+    """
     count = 0
     for item in items:
         if item in names:
@@ -161,7 +180,10 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
 
 
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
-    """Return whether items form a statement: a finite verb (or an inserted form of "be"), and at least `words` words."""
+    """Return whether items form a statement.
+
+    A finite verb (or an inserted form of "be"), and at least `words` words.
+    """
     finite, length = False, 0
     for item in items:
         if isinstance(item, str):
@@ -174,7 +196,10 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 
 
 def rests_on_clause_before(tree: Tree, head: int) -> bool:
-    """Return whether a clause says nothing without the one before it: "…; otherwise it rusts", "…; unless it rains"."""
+    """Return whether a clause says nothing without the one before it.
+
+    "…; otherwise it rusts", "…; unless it rains".
+    """
     if (
         any(tree.lower[child] == "otherwise" for child in tree.children[head])
         or tree.child(head, "mark") is not None
@@ -191,7 +216,10 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
 
 
 def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
-    """Return whether the verb is said elsewhere: "but others are not", "and so does Canon"; not "what it is"."""
+    """Return whether the verb is said elsewhere.
+
+    "but others are not", "and so does Canon"; not "what it is".
+    """
     clause = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
     for at, (first, second) in enumerate(pairwise(clause)):
         if tree.lower[first] in _LIKEWISE and tree.lower[second] in _AUXILIARIES:
@@ -212,7 +240,10 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
 def strip(
     tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False
 ) -> Sequence[int]:
-    """Drop conjunctions and punctuation at both ends of a phrase; `keep_opening` keeps opening quotes and brackets."""
+    """Drop conjunctions and punctuation at both ends of a phrase.
+
+    `keep_opening` keeps opening quotes and brackets.
+    """
     start, end = 0, len(phrase)
     while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
         if keep_opening and tree.words[phrase[start]] in "\"“(['‘":

@@ -26,17 +26,20 @@ VERSION = 12  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
-_FRONT = 200  # characters allowed between the top of a document and its first passage, apart from the title
+# characters allowed between the top of a document and its first passage, apart from the title
+_FRONT = 200
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
-_MIN_WORDS = 4  # content words of a fact; very short ones are close to too many questions for dense retrieval
+# content words of a fact; very short ones are close to too many questions for dense retrieval
+_MIN_WORDS = 4
 
 
 class SyntaxPropositionizer:
-    """Split sentences by their dependency parse, and write out what pronouns and short names stand for.
+    """Split sentences by their parse, and write out what pronouns and short names mean.
 
-    Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
-    in the words of the passage (Dense X Retrieval, §2), unless one would have fewer than four content words (nouns, verbs,
-    adjectives, adverbs, numbers). A sentence that does not parse as one is kept unchanged.
+    Coordinations, relative clauses, appositions, parentheticals and participial clauses become
+    statements of their own, in the words of the passage (Dense X Retrieval, §2), unless one would
+    have fewer than four content words (nouns, verbs, adjectives, adverbs, numbers). A sentence that
+    does not parse as one is kept unchanged.
     """
 
     costly = False  # no model that may fail: what it leaves as it stands is no cause for a warning
@@ -65,7 +68,10 @@ class SyntaxPropositionizer:
     def _propositions(
         self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]
     ) -> list[str]:
-        """Return the propositions of a passage with these sentences; the next trees are those of the texts to parse."""
+        """Return the propositions of a passage with these sentences.
+
+        The next trees are those of the texts to parse.
+        """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)
         discourse = Discourse(above, opens)
@@ -108,10 +114,12 @@ class SyntaxPropositionizer:
 
 
 def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
-    """Return the sentences of a passage on one line as a reader sees them, each with the texts to parse.
+    """Return the sentences of a passage as a reader sees them, with the texts to parse.
 
-    These are the sentence and the parts between its semicolons and colons, but none for code, rows of tables and overlong
-    sentences.
+    Each sentence is on one line.
+
+    These are the sentence and the parts between its semicolons and colons, but none for code, rows
+    of tables and overlong sentences.
     """
     sentences: list[tuple[str, list[str]]] = []
     for sentence in sentences_in(passage):

@@ -1,8 +1,11 @@
-"""Resolve pronouns, bare definite descriptions and surnames where that is safe (Dense X Retrieval, §2: contextualised).
+"""Resolve pronouns, bare definite descriptions and surnames where that is safe.
 
-A passage is read sentence by sentence. Subjects of main clauses are remembered, since the subject of the sentence before is by
-far the most frequent antecedent of a subject pronoun. Anything that competes with it makes the reference unsafe, and the words
-stay unchanged: a wrong name is worse than a pronoun.
+Propositions are contextualised this way (Dense X Retrieval, §2).
+
+A passage is read sentence by sentence. Subjects of main clauses are remembered, since the subject
+of the sentence before is by far the most frequent antecedent of a subject pronoun. Anything that
+competes with it makes the reference unsafe, and the words stay unchanged: a wrong name is worse
+than a pronoun.
 """
 
 from __future__ import annotations
@@ -37,10 +40,12 @@ _PLAIN = {
     "their": "they",
 }
 _MEN = frozenset(
-    "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
+    "boy brother father grandfather grandson heir husband king man nephew prince son uncle "
+    "widower".split()
 )
 _WOMEN = frozenset(
-    "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split()
+    "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife "
+    "woman".split()
 )
 _VAGUE = frozenset(
     "day man name number people person place set thing time value way woman word year".split()
@@ -51,7 +56,8 @@ _CONTENT_CLAUSE = frozenset("that whether if how what why which who when where b
 _IMPERSONAL = LEXICON["seem"] | LEXICON["easy"] | LEXICON["impersonal"]
 # "It is ready to …" is somebody or something; "It is hard to …" is mostly neither.
 _PERSONAL = frozenset(
-    "able unable ready likely unlikely prone eager due set bound free willing supposed expected designed meant built used made "
+    "able unable ready likely unlikely prone eager due set bound free willing supposed expected "
+    "designed meant built used made "
     "intended required allowed".split()
 )
 _BE = frozenset("is was 's ’s are were be been".split())
@@ -59,7 +65,8 @@ _BE = frozenset("is was 's ’s are were be been".split())
 _OF_WHAT_WAS_SAID = _CONTENT_CLAUSE | frozenset("up about time just like as".split())
 # Their subject points at something on the page.
 _POINTERS = frozenset(
-    "figure figures table tables listing listings example examples section sections chapter page screenshot diagram image "
+    "figure figures table tables listing listings example examples section sections chapter page "
+    "screenshot diagram image "
     "snippet following above list lists default defaults".split()
 )
 _QUANTIFIERS = frozenset(
@@ -104,7 +111,8 @@ class Discourse:
     """The entities mentioned so far in a passage."""
 
     headings: Headings
-    opens: bool = True  # the passage may be the first under its heading; in a later one "it" means the passage before
+    # the passage may be the first under its heading; in a later one "it" means the passage before
+    opens: bool = True
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
@@ -118,7 +126,10 @@ class Discourse:
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
     def read(self, tree: Tree) -> dict[int, Mention]:
-        """Return what the referring expressions of the next sentence stand for, by their first token."""
+        """Return what the referring expressions of the next sentence stand for.
+
+        The keys are their first tokens.
+        """
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
         clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
@@ -258,7 +269,10 @@ class Discourse:
         return None if (self.objects if pronoun == "they" else self.object) else self.subject
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
-        """Resolve "the tower" by the nearest heading that names one or by an earlier "X is a tower"."""
+        """Resolve "the tower" by a heading or by an earlier "X is a tower".
+
+        The heading is the nearest that names a tower.
+        """
         noun = tree.heads[index]
         word = tree.lower[noun]
         if (
@@ -350,7 +364,10 @@ class Discourse:
             self.sorts[tree.lower[head]] = entity
 
     def _remember_names(self, tree: Tree, names: Sequence[int], subject: int | None) -> None:
-        """Remember whether a clause names someone besides its subject, and the last parts of full names not in the headings."""
+        """Remember whether a clause names someone besides its subject.
+
+        The last parts of full names that are not in the headings are remembered, too.
+        """
         self.company = False
         for token in names:
             if (
@@ -413,7 +430,10 @@ class Discourse:
         return Entity(entity.name, learned, proper=True)
 
     def _kind(self, name: str) -> Kind:
-        """Return the kind that a name in the passage denotes, by the passage, the headings, and its own words."""
+        """Return the kind that a name in the passage denotes.
+
+        The passage, the headings, and the words of the name tell it.
+        """
         if learned := self.learned.get(name.casefold()):
             return learned
         words = set(name.lower().split())
@@ -486,7 +506,10 @@ class Discourse:
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
-    """Return whether a clause names an entity itself: "He sent Martin to school" is not about Martin."""
+    """Return whether a clause names an entity itself.
+
+    "He sent Martin to school" is not about Martin.
+    """
     clauses = (head, *tree.all(head, "ccomp", "xcomp", "csubj"))
     named = (
         token
@@ -599,7 +622,10 @@ def _is_expletive(tree: Tree, index: int) -> bool:
 
 @lru_cache(1024)
 def is_noun_phrase(heading: str) -> bool:
-    """Return whether a heading names a thing, as far as its parse shows: not "Cleans itself", "Short" or "Yank the gem"."""
+    """Return whether a heading names a thing, as far as its parse shows.
+
+    Not "Cleans itself", "Short" or "Yank the gem".
+    """
     words = heading.split()
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False

@@ -1,4 +1,7 @@
-"""A dependency tree as plain lists, which the splitting rules read. Labels follow Universal Dependencies, except spaCy's ROOT."""
+"""A dependency tree as plain lists, which the splitting rules read.
+
+Labels follow Universal Dependencies, except spaCy's ROOT.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ class Tree:
             self._mend_tags()
 
     def _mend_tags(self) -> None:
-        """Tag a participle that heads a clause without an auxiliary as past tense: taggers confuse them."""
+        """Tag a participle that heads a clause without an auxiliary as past tense.
+
+        Taggers confuse them.
+        """
         for index, tag in enumerate(self.tags):
             if tag != "VBN" or self.auxiliaries[index]:
                 continue
@@ -71,7 +77,10 @@ class Tree:
                 self.tags[index] = "VBD"
 
     def subtree(self, head: int, without: Collection[int] = ()) -> Sequence[int]:
-        """Return a token and all tokens below it in order, leaving out the subtrees of `without`."""
+        """Return a token and all tokens below it in order.
+
+        The subtrees of `without` are left out.
+        """
         if not without and head in self._subtrees:
             return self._subtrees[head]
         subtree = []
@@ -104,7 +113,10 @@ class Tree:
         return self.tags[index] in _FINITE
 
     def is_clause(self, head: int) -> bool:
-        """Return whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
+        """Return whether a token heads a finite clause.
+
+        A finite verb, or a predicate with a finite auxiliary or copula.
+        """
         return self.is_finite(head) or any(
             self.tags[aux] in _FINITE for aux in self.auxiliaries[head]
         )
@@ -148,7 +160,8 @@ def tokens(items: Iterable[Item]) -> set[int]:
 def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:
     """Return the tokens of a sentence for the parser, and what to write for each.
 
-    Inline code is a single token, for which the parser reads a name: it trips over the inside of code.
+    Inline code is a single token, for which the parser reads a name: it trips over the inside of
+    code.
     """
     codes = (
         [match.span() for match in _CODE.finditer(sentence)] if len(sentence) <= _LONGEST else []

@@ -239,7 +239,10 @@ def _header_rows(rows: list[_Row]) -> set[int]:
 
 
 def _names_columns(rows: list[list[Cell]]) -> bool:
-    """Return whether the first row of a table without header cells holds short names above a column of numbers."""
+    """Return whether the first row holds short names above a column of numbers.
+
+    The table has no header cells.
+    """
     names = [cell.text for cell in rows[0]]
     is_named = len(rows) > 1 and len(names) > 1 and all(names) and len({*names}) == len(names)
     if not is_named or any(

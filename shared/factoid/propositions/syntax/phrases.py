@@ -62,14 +62,12 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         return []
     predicate = tree.child(noun, "cop") is not None
     allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
-    ends = [
-        child
-        for child in tree.children[noun]
-        if tree.deps[child] not in allowed or tree.words[child] == "."
-    ]
-    if not predicate and any(
-        tree.deps[child] in _RESTRICTING and not is_set_off(tree, child) for child in ends
-    ):
+    ends = []
+    for child in tree.children[noun]:
+        if tree.deps[child] not in allowed or tree.words[child] == ".":
+            ends.append(child)
+    restricting = [child for child in ends if tree.deps[child] in _RESTRICTING]
+    if not predicate and not all(is_set_off(tree, child) for child in restricting):
         return []  # "Failure to pay" is not failure
     left_out = {*cut, *ends}
     for child in tree.subtree(noun):
@@ -80,7 +78,7 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
-    if "but" in [tree.lower[token] for token in phrase]:
+    if tree.has_word(phrase, ("but",)):
         return []  # two contrasted phrases are not one subject
     if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
         return []  # it is not known where the subject begins or ends
@@ -99,11 +97,12 @@ def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
             tree, child
         ):
             outside.update(tree.subtree(child))
-    between = (token for token in range(phrase[-1] + 1, verb) if token not in outside)
-    return any(
-        tree.words[token][-1].isalnum() and not tree.tags[token].startswith(("RB", "CC", "MD"))
-        for token in between
-    )
+    for token in range(phrase[-1] + 1, verb):
+        if token in outside or not tree.is_word(token):
+            continue
+        if not tree.tags[token].startswith(("RB", "CC", "MD")):
+            return True
+    return False
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
@@ -184,12 +183,15 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 
     A finite verb (or an inserted form of "be"), and at least `words` words.
     """
-    finite, length = False, 0
+    finite = False
+    length = 0
     for item in items:
         if isinstance(item, str):
-            text, is_finite = item, item in ("is", "are", "was", "were")
+            text = item
+            is_finite = item in ("is", "are", "was", "were")
         else:
-            text, is_finite = tree.words[item], finite or tree.is_finite(item)
+            text = tree.words[item]
+            is_finite = finite or tree.is_finite(item)
         finite |= is_finite
         length += len(text.split())
     return finite and length >= words and not _is_elliptic(tree, items)
@@ -200,10 +202,8 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
 
     "…; otherwise it rusts", "…; unless it rains".
     """
-    if (
-        any(tree.lower[child] == "otherwise" for child in tree.children[head])
-        or tree.child(head, "mark") is not None
-    ):
+    has_mark = tree.child(head, "mark") is not None
+    if has_mark or tree.has_word(tree.children[head], ("otherwise",)):
         return True
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
     if words[-1:] == ["otherwise"]:
@@ -223,7 +223,7 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
     clause = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
     for at, (first, second) in enumerate(pairwise(clause)):
         if tree.lower[first] in _LIKEWISE and tree.lower[second] in _AUXILIARIES:
-            return VERB.isdisjoint(tree.tags[item] for item in clause[at + 2 :])
+            return not tree.has_tag(clause[at + 2 :], VERB)
     while clause and tree.lower[clause[-1]] in _AFTER_ELLIPSIS:
         clause.pop()
     if (
@@ -232,9 +232,7 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
         or tree.tags[clause[-1]] not in {"MD", *VERB}
     ):
         return False
-    return not any(
-        tree.lower[item] in ("than", "as") or tree.tags[item] in RELATIVE_TAGS for item in clause
-    )
+    return not tree.has_word(clause, ("than", "as")) and not tree.has_tag(clause, RELATIVE_TAGS)
 
 
 def strip(
@@ -244,7 +242,8 @@ def strip(
 
     `keep_opening` keeps opening quotes and brackets.
     """
-    start, end = 0, len(phrase)
+    start = 0
+    end = len(phrase)
     while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
         if keep_opening and tree.words[phrase[start]] in "\"“(['‘":
             break

@@ -77,21 +77,9 @@ _EVERYBODY = frozenset(
 )
 _PREPOSITIONS = frozenset("with within without from to for on in at by into over under".split())
 _SHORT = 3  # words; a longer heading is more often a sentence
-_NOT_NOMINAL = (
-    "VB",
-    "MD",
-    "PRP",
-    "WRB",
-    "WP",
-    "WDT",
-    "RP",
-    "TO",
-    "EX",
-    "RB",
-    "-LRB-",
-    "UH",
-    ".",
-)  # beginnings of tags
+_BESIDE_VERBS = ("not", "n't", "n’t", "never", "only", "also", "still")
+# Beginnings of tags.
+_NOT_NOMINAL = tuple("VB MD PRP WRB WP WDT RP TO EX RB -LRB- UH .".split())
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _ASIDES = frozenset({"acl:relcl", "appos", "acl", "parataxis", "punct"})
@@ -140,7 +128,8 @@ class Discourse:
         for head in clauses:
             if aside and head != tree.root:
                 break  # its subjects are not remembered
-            for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
+            other_clauses = clauses if len(clauses) > 1 else ()
+            for index in tree.subtree(head, other_clauses):
                 mention = None
                 if tree.lower[index] in _PLAIN:
                     mention = self._pronoun(tree, index, head)
@@ -173,19 +162,17 @@ class Discourse:
         if tree.heads[holder] != head or _is_expletive(tree, index) or _is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
         before = [token for token in tree.subtree(head) if token < index]
-        if any(
-            tree.tags[token] in NOUN and tree.deps[token] in (*_SUBJECT, "obj") for token in before
-        ):
+        nouns_before = [token for token in before if tree.tags[token] in NOUN]
+        if tree.has_dep(nouns_before, (*_SUBJECT, "obj")):
             return None  # "If the tenant fails, it …", "When we run this program, it …"
         if tree.words[index + 1 : index + 2] == ["/"] or (
             not possessive and after.startswith(("'d", "’d"))
         ):
             return None
-        entity = (
-            self._person(pronoun, tree, before)
-            if pronoun in ("he", "she")
-            else self._thing(pronoun, tree, before)
-        )
+        if pronoun in ("he", "she"):
+            entity = self._person(pronoun, tree, before)
+        else:
+            entity = self._thing(pronoun, tree, before)
         if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
             return None
         if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
@@ -193,32 +180,28 @@ class Discourse:
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
         self.learned[entity.name.casefold()] = Kind(pronoun)
-        ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
-        return Mention(entity.name, entity.name + ending if possessive else entity.name)
+        if not possessive:
+            return Mention(entity.name, entity.name)
+        is_plural = entity.name.endswith("s") and entity.kind is Kind.MANY
+        ending = "'" if is_plural else "'s"
+        return Mention(entity.name, entity.name + ending)
 
     @staticmethod
     def _act_as_people(tree: Tree, head: int, entity: Entity) -> bool:
         """Return whether a clause says of things what only people do, so that others are meant."""
         if not PEOPLE.isdisjoint(word.lower().removesuffix("s") for word in entity.name.split()):
             return False
-        verbs = {
-            tree.lower[head],
-            *(tree.lower[child] for child in tree.all(head, "xcomp", "conj")),
-        }
-        them = any(
-            tree.lower[child] in ("them", "us", "you") for child in tree.all(head, "obj", "iobj")
-        )
-        return not LEXICON["human verbs"].isdisjoint(verbs) or (
-            them and not LEXICON["give"] & verbs
-        )
+        verbs = [head, *tree.all(head, "xcomp", "conj")]
+        if tree.has_word(verbs, LEXICON["human verbs"]):
+            return True
+        has_them = tree.has_word(tree.all(head, "obj", "iobj"), ("them", "us", "you"))
+        return has_them and not tree.has_word(verbs, LEXICON["give"])
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
         known = self.people.get(who)
-        candidate = (
-            self.subject
-            if self.subject and self.subject.proper and self.subject.kind.fits(who)
-            else None
-        )
+        candidate = None
+        if self.subject and self.subject.proper and self.subject.kind.fits(who):
+            candidate = self.subject
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
@@ -235,10 +218,8 @@ class Discourse:
         entity = known or candidate
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
-            if not any(
-                tree.deps[token] == "obj" or kind(tree.words[token]) is Kind(who)
-                for token in proper
-            ):
+            kinds = {kind(tree.words[token]) for token in proper}
+            if not tree.has_dep(proper, ("obj",)) and Kind(who) not in kinds:
                 entity = topic
         if entity:
             self.people[who] = entity
@@ -251,11 +232,9 @@ class Discourse:
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
-            heading = (
-                None
-                if fronted or self.people or not self.opens
-                else self.headings.named_by(pronoun)
-            )
+            if fronted or self.people or not self.opens:
+                return None
+            heading = self.headings.named_by(pronoun)
             if (
                 heading is None
                 or len(heading.name.split()) > _SHORT
@@ -266,7 +245,8 @@ class Discourse:
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
         # A thing that was the object may also be meant.
-        return None if (self.objects if pronoun == "they" else self.object) else self.subject
+        is_rivalled = self.objects if pronoun == "they" else self.object
+        return None if is_rivalled else self.subject
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
         """Resolve "the tower" by a heading or by an earlier "X is a tower".
@@ -286,20 +266,23 @@ class Discourse:
         if not bare or _is_quoted(tree, index):
             return None
         # A warship is a ship, a cathedral city a city: the head of a compound names the kind.
-        same = [
-            sort for sort in self.sorts if sort == word or (len(word) > 3 and sort.endswith(word))
-        ]
-        if same:
-            entity = self.sorts[same[-1]]
+        same = None  # what was last said to be such a thing
+        for sort in self.sorts:
+            if sort == word or (len(word) > 3 and sort.endswith(word)):
+                same = sort
+        if same is not None:
+            entity = self.sorts[same]
             if self.subject and self.subject.name not in ("", entity.name):
                 return None  # which may be one as well
             if not entity.proper or "`" in entity.name:
                 return None
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
-        heading = next(
-            (heading for heading in self.headings.entities if head_noun(heading.name) == word), None
-        )
-        if heading is None or " " not in heading.name or not is_noun_phrase(heading.name):
+        for heading in self.headings.entities:
+            if head_noun(heading.name) == word:
+                break
+        else:
+            return None
+        if " " not in heading.name or not is_noun_phrase(heading.name):
             return None
         if (
             tree.tags[noun + 1 : noun + 2] in (["WDT"], ["WP"], ["IN"])
@@ -308,10 +291,8 @@ class Discourse:
             return None  # "the type that …" is another one, and so is "the type `int`"
         if word in LEXICON["organisations"]:
             # Another name may be meant, as in "ITT promised that the company …".
-            before = zip(tree.words[:index], tree.tags[:index], strict=True)
-            named = any(
-                tag in PROPER or (len(other) > 1 and other.isupper()) for other, tag in before
-            )
+            capitals = [other for other in tree.words[:index] if len(other) > 1 and other.isupper()]
+            named = bool(capitals) or not PROPER.isdisjoint(tree.tags[:index])
             if named or self.company or any(name not in heading.name for name in self.names):
                 return None
         name = _without_article(heading.name)
@@ -324,25 +305,27 @@ class Discourse:
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
             return None
         before = tree.words[index - 1] if index else ""
-        return None if before[:1].isupper() or before in ("the", "a", "an") else Mention(name, name)
+        if before[:1].isupper() or before in ("the", "a", "an"):
+            return None
+        return Mention(name, name)
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, *_SUBJECT)
         clause = tree.subtree(head)
-        self._remember_names(
-            tree, [token for token in clause if tree.tags[token] in PROPER], subject
-        )
+        names = [token for token in clause if tree.tags[token] in PROPER]
+        self._remember_names(tree, names, subject)
         self.competitors = set()
         if subject is None:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
         noun = tree.lower[subject]
-        if _is_expletive(tree, subject) and [
-            token for token in clause if tree.deps[token] in _SUBJECT
-        ] == [subject]:
-            return  # "It is recommended to wait." says nothing of anything
+        if _is_expletive(tree, subject):
+            subjects = [token for token in clause if tree.deps[token] in _SUBJECT]
+            if subjects == [subject]:
+                return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
-        if any(tree.tags[token] in ("WRB", "WP") for token in clause if token < subject):
+        before = [token for token in clause if token < subject]
+        if tree.has_tag(before, ("WRB", "WP")):
             self.subject = Entity("")  # "… tests how many of them the server can handle"
             return
         entity = self._entity(tree, subject, mentions) or Entity("")
@@ -379,18 +362,17 @@ class Discourse:
             if token and tree.tags[token - 1] in PROPER:
                 first, last = tree.words[token - 1 : token + 1]
                 titled = tree.lower[token - 1].strip(".") in HONORIFICS
-                if not titled and not any(
-                    f"{first} {last}" in heading.name for heading in self.headings.path
-                ):
-                    self.namesakes.add(last)
+                full_name = f"{first} {last}"
+                if titled or any(full_name in heading.name for heading in self.headings.path):
+                    continue
+                self.namesakes.add(last)
 
     def _remember_objects(self, tree: Tree, head: int) -> None:
         self.object = self.objects = False
         passive = tree.child(head, "aux:pass") is not None
-        for thing in tree.all(head, "obj", *(("obl", "obl:agent") if passive else ())):
-            if tree.deps[thing] != "obj" and "by" not in [
-                tree.lower[child] for child in tree.children[thing]
-            ]:
+        relations = ("obj", "obl", "obl:agent") if passive else ("obj",)
+        for thing in tree.all(head, *relations):
+            if tree.deps[thing] != "obj" and not tree.has_word(tree.children[thing], ("by",)):
                 continue
             noun = tree.lower[thing]
             if tree.tags[thing] not in (*NOUN, "ADD") and noun not in ("it", "them"):
@@ -442,19 +424,14 @@ class Discourse:
             if words <= set(parts) and (
                 heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}
             ):
-                return (
-                    Kind.THING
-                    if heading.kind is Kind.MANY and len(words) < len(parts)
-                    else heading.kind
-                )
+                if heading.kind is Kind.MANY and len(words) < len(parts):
+                    return Kind.THING
+                return heading.kind
         return kind(name)
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
-        left_out = {
-            child
-            for child in tree.subtree(subject)
-            if tree.deps[child] in _ASIDES and tree.words[child] != "-"
-        }
+        asides = [child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES]
+        left_out = {child for child in asides if tree.words[child] != "-"}
         aside = tree.bracketed()
         closing = max(aside, default=-1)
         if subject < closing and not NOUN.isdisjoint(tree.tags[closing + 1 : closing + 2]):
@@ -465,11 +442,13 @@ class Discourse:
         first = phrase[0]
         if mention := mentions.get(first):
             alone = len(phrase) == 1 + len(mention.covers)
-            return Entity(mention.text, self._kind(mention.text), proper=True) if alone else None
+            if not alone:
+                return None
+            return Entity(mention.text, self._kind(mention.text), proper=True)
         proper = tree.tags[subject] in PROPER
         if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
             return None
-        if any(tree.tags[token] in ("WDT", "WP", "WRB") for token in phrase):
+        if tree.has_tag(phrase, ("WDT", "WP", "WRB")):
             return None
         if (
             tree.tags[subject] not in NOUN
@@ -481,28 +460,29 @@ class Discourse:
         for heading in self.headings.entities:
             if plain == _without_article(heading.name).lower():
                 return Entity(heading.name, heading.kind, proper=True)
-        opener, tag = tree.lower[first], tree.tags[first]
+        opener = tree.lower[first]
+        tag = tree.tags[first]
         if opener in ("his", "her", "its", "their", "a", "an") or (
             opener in ("this", "that") and not proper
         ):
             return None
         if not proper and opener != "the" and tree.tags[subject] != "NNS":
             return None
-        words = [
-            tree.words[token] + (tree.spaces[token] if token + 1 in phrase else " ")
-            for token in phrase
-        ]
+        words = []
+        for token in phrase:
+            space = tree.spaces[token] if token + 1 in phrase else " "
+            words.append(tree.words[token] + space)
         name = "".join(words).strip()
         capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
-        if not capital and not (
-            tag == "NNS" and not opener.endswith("s")
-        ):  # nor a name that was mistaken for a plural
+        is_mistaken = tag == "NNS" and not opener.endswith("s")  # a name, and no plural
+        if not capital and not is_mistaken:
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
             return Entity(name, Kind.MANY, proper)
         if proper:
             return Entity(name, self._kind(name), proper=True)
-        return Entity(name, Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING)
+        noun_kind = Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING
+        return Entity(name, noun_kind)
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
@@ -510,16 +490,12 @@ def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
 
     "He sent Martin to school" is not about Martin.
     """
-    clauses = (head, *tree.all(head, "ccomp", "xcomp", "csubj"))
-    named = (
-        token
-        for clause in clauses
-        for token in tree.all(clause, "obj", "iobj", *_SUBJECT)
-        if token > index
-    )
-    return any(
-        tree.words[token] in entity.name.split() and tree.tags[token] in PROPER for token in named
-    )
+    name = entity.name.split()
+    for clause in (head, *tree.all(head, "ccomp", "xcomp", "csubj")):
+        for token in tree.all(clause, "obj", "iobj", *_SUBJECT):
+            if token > index and tree.words[token] in name and tree.tags[token] in PROPER:
+                return True
+    return False
 
 
 def _competes(tree: Tree, thing: int, who: str) -> bool:
@@ -530,7 +506,8 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.tags[thing] in PROPER:
         return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is Kind(who)
     if noun in _MEN or noun in _WOMEN:
-        return noun in (_MEN if who == "he" else _WOMEN)
+        meant = _MEN if who == "he" else _WOMEN
+        return noun in meant
     return noun in LEXICON["relatives"] or noun in PEOPLE
 
 
@@ -546,13 +523,12 @@ def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True
     # "Lines that start with a hash" are not the lines.
-    starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
-    restricted = [
-        start
-        for start in starts
-        if start > subject and "," not in tree.words[start - 1 : start + 1]
-    ]
-    return any(tree.words[start] != "(" for start in restricted)
+    for clause in tree.all(subject, "acl:relcl", "acl"):
+        start = tree.subtree(clause)[0]
+        is_restrictive = "," not in tree.words[start - 1 : start + 1]
+        if start > subject and is_restrictive and tree.words[start] != "(":
+            return True
+    return False
 
 
 def _without_article(name: str) -> str:
@@ -591,19 +567,15 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     if "since" in words and not LEXICON["periods"].isdisjoint(words):
         return True  # "It has been three months since …"
     if predicate in LEXICON["said"]:
-        subjects = [
-            token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT
-        ]
-        if precedes_clause or any(tree.heads[token] != head for token in subjects):
+        if precedes_clause:
             return True
+        for token in range(index + 1, len(tree.words)):
+            if tree.deps[token] in _SUBJECT and tree.heads[token] != head:
+                return True
         return predicate in LEXICON["wished"] and "to" in words
     if predicate in _IMPERSONAL:
         return precedes_clause or "to" in words
-    verbs = [
-        word
-        for word in words[:3]
-        if word not in ("not", "n't", "n’t", "never", "only", "also", "still")
-    ]
+    verbs = [word for word in words[:3] if word not in _BESIDE_VERBS]
     if verbs[:1] and verbs[0] in _BE and verbs[1:2] and verbs[1] in _OF_WHAT_WAS_SAID:
         return True
     described = not _BE.isdisjoint(words[:2]) and tree.tags[head].startswith(("JJ", "RB"))
@@ -612,11 +584,10 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
-    if named and any(tree.tags[token] == "TO" for token in range(index + 1, len(tree.words))):
+    if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"
-    until = precedes_clause and not {"not", "only"}.isdisjoint(
-        words[1:3]
-    )  # "It was not until 1965 that …"
+    # "It was not until 1965 that …"
+    until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])
     return not _BE.isdisjoint(words[:1]) and until
 
 

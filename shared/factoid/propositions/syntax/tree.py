@@ -6,7 +6,7 @@ Labels follow Universal Dependencies, except spaCy's ROOT.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -106,6 +106,22 @@ class Tree:
         """Return the dependents with these relations."""
         return [child for child in self.children[head] if self.deps[child] in deps]
 
+    def has_tag(self, phrase: Iterable[int], tags: Container[str]) -> bool:
+        """Return whether a token of a phrase has one of these tags."""
+        return any(self.tags[token] in tags for token in phrase)
+
+    def has_dep(self, phrase: Iterable[int], deps: Container[str]) -> bool:
+        """Return whether a token of a phrase has one of these relations to its head."""
+        return any(self.deps[token] in deps for token in phrase)
+
+    def has_word(self, phrase: Iterable[int], words: Container[str]) -> bool:
+        """Return whether a token of a phrase is one of these words in lower case."""
+        return any(self.lower[token] in words for token in phrase)
+
+    def is_word(self, token: int) -> bool:
+        """Return whether a token ends in a letter or a digit, and is no mark."""
+        return self.words[token][-1].isalnum()
+
     def is_finite(self, index: int) -> bool:
         """Return whether a token is a finite verb."""
         if self.tags[index] == "NNS":  # "it leans": a verb tagged as a plural
@@ -117,9 +133,7 @@ class Tree:
 
         A finite verb, or a predicate with a finite auxiliary or copula.
         """
-        return self.is_finite(head) or any(
-            self.tags[aux] in _FINITE for aux in self.auxiliaries[head]
-        )
+        return self.is_finite(head) or self.has_tag(self.auxiliaries[head], _FINITE)
 
     def is_past(self, head: int) -> bool:
         """Return whether a clause is in a past tense."""
@@ -134,11 +148,10 @@ class Tree:
         """Return whether a noun phrase is plural."""
         if self.tags[head] in ("NNS", "NNPS"):
             return True
-        return any(
-            self.lower[cc] == "and"
-            for joined in self.all(head, "conj")
-            for cc in self.all(joined, "cc")
-        )
+        for joined in self.all(head, "conj"):
+            if self.has_word(self.all(joined, "cc"), ("and",)):
+                return True
+        return False
 
     def bracketed(self) -> set[int]:
         """Return the tokens between brackets, and the brackets."""
@@ -163,9 +176,9 @@ def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:
     Inline code is a single token, for which the parser reads a name: it trips over the inside of
     code.
     """
-    codes = (
-        [match.span() for match in _CODE.finditer(sentence)] if len(sentence) <= _LONGEST else []
-    )
+    codes: list[tuple[int, int]] = []
+    if len(sentence) <= _LONGEST:
+        codes = [match.span() for match in _CODE.finditer(sentence)]
     while True:
         plain, copied = "", 0
         starts: list[int] = []  # of the codes, in the plain text

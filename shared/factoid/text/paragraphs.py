@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 from factoid.text.blocks import Block, Kind, Lead, Visible, protected_within
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length
@@ -19,9 +19,8 @@ from factoid.words import count_words
 Source = tuple[str, Sequence[int]]
 Read = Callable[[str, Sequence[int]], Visible]
 
-UNWRAPPED = (
-    200  # characters of a line; text is not wrapped at this width: every line is a paragraph
-)
+# Characters of a line. Text is not wrapped at this width: every line is a paragraph.
+UNWRAPPED = 200
 LONGEST_LEAD = 30  # words; more would outweigh what goes on from it
 _GOES_ON = (":", "：")
 _QUESTION = ("?", "？")
@@ -37,9 +36,8 @@ _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]{1,300}\1(?!`)")
 _GRID_RULE = re.compile(r"[ \t]*+\+(?:[-=:]{2,}\+){1,100}[ \t]*+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
-_NAME_WORDS = (
-    5  # most words of a column's name, where nothing but the form of a table marks its header
-)
+# Most words of a column's name, where nothing but the form of a table marks its header.
+_NAME_WORDS = 5
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 _DIGIT = re.compile(r"\d")
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
@@ -113,17 +111,18 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     last = len(text)
     if _SENTENCE_END.search(text) or text.endswith(_GOES_ON):
         sentences = block_sentences(text, visible.protected) or [(0, last)]
-        start, last = sentences[-1 if text.endswith(_GOES_ON) else 0]
+        place = -1 if text.endswith(_GOES_ON) else 0
+        start, last = sentences[place]
         first = max(first, start)
     lead = text[first:last]
     if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
         return ()
-    start = (
-        block.start
-        if first == block.number
-        else widened_start(visible, visible.offsets[first], block.start)
-    )
-    end = block.end if last == len(text) else visible.offsets[last - 1] + 1
+    start = block.start
+    if first != block.number:
+        start = widened_start(visible, visible.offsets[first], start)
+    end = block.end
+    if last != len(text):
+        end = visible.offsets[last - 1] + 1
     return (Lead(start, end, " ".join(lead.split())),)
 
 
@@ -160,15 +159,16 @@ def paragraph_blocks(
     lines = line_spans(text)
     for is_row, run in groupby(lines, lambda span: _is_row(text, *span)):
         spans = list(run)
-        start, end = spans[0][0], spans[-1][1]
+        start = spans[0][0]
+        end = spans[-1][1]
         if is_row and (len(spans) > 1 or len(lines) == 1 or _has_edges(text[start:end])):
             rows = [(text[first:last], places[first:last]) for first, last in spans]
             blocks += table_blocks(rows, read, caption_of(above.last))
         else:
             visible = read(text[start:end], places[start:end])
-            blocks += _text_blocks(
-                visible, above, kind if start == 0 else "paragraph", places[start]
-            )
+            if start > 0:
+                kind = "paragraph"
+            blocks += _text_blocks(visible, above, kind, places[start])
         if blocks:
             above.last = blocks[-1]
     return blocks
@@ -185,7 +185,9 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
     for number, line in enumerate(lines):
         if number not in rules:
             rows.append(_row(line, read, columns))
-            columns = columns or len(rows[-1].cells if rows[-1] else ())
+            row = rows[-1]
+            if row and not columns:
+                columns = len(row.cells)
     is_named = 1 in rules or (not rules and has_header(rows))
     is_grid = bool(lines) and _GRID_RULE.fullmatch(lines[0][0]) is not None
     if is_grid:  # the names stand above a rule of "=", or above the only rule within the table
@@ -210,9 +212,9 @@ def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...
         is_header = number == header
         if is_header:
             names = cell_texts(row)
-        blocks.append(
-            replace(row, is_header=is_header, names=() if is_header else names, leads=leads)
-        )
+            blocks.append(replace(row, is_header=True, names=(), leads=leads))
+        else:
+            blocks.append(replace(row, is_header=False, names=names, leads=leads))
     return blocks
 
 
@@ -221,7 +223,9 @@ def written_leads(block: Block) -> str:
     leads = []
     for lead in block.leads:
         text = lead.text.rstrip(" .。—–-") or lead.text
-        leads.append(text if text.endswith((*_GOES_ON, *SENTENCE_ENDS)) else f"{text}:")
+        if not text.endswith((*_GOES_ON, *SENTENCE_ENDS)):
+            text = f"{text}:"
+        leads.append(text)
     return " ".join(leads)
 
 
@@ -269,19 +273,23 @@ def _row(line: Source, read: Read, columns: int = 0) -> Block | None:
     text, places = line
     ends = [match.start() for match in _CELL_END.finditer(text)]
     if columns and len(ends) > columns + 1 and "`" in text:
-        code = [match.span() for match in _CODE.finditer(text)]
-        outside = [end for end in ends if not any(first < end < last for first, last in code)]
-        ends = outside if columns - 1 <= len(outside) <= columns + 1 else ends
+        inside: set[int] = set()
+        for code in _CODE.finditer(text):
+            inside.update(range(code.start() + 1, code.end()))
+        outside = [end for end in ends if end not in inside]
+        if columns - 1 <= len(outside) <= columns + 1:
+            ends = outside
     bounds = [-1, *ends, len(text)]
-    cells = [
-        _cell(text[start + 1 : end], places[start + 1 : end], read)
-        for start, end in pairwise(bounds)
-    ]
+    cells = []
+    for start, end in pairwise(bounds):
+        cells.append(_cell(text[start + 1 : end], places[start + 1 : end], read))
     starts = [places[end] for end in ends]
     if not text[: bounds[1]].strip() and ends:  # the bar at the left edge
-        cells, starts = cells[1:], starts[1:]
+        del cells[0]
+        del starts[0]
     if len(cells) > 1 and not text[bounds[-2] + 1 :].strip():
-        cells, starts = cells[:-1], starts[:-1]
+        del cells[-1]
+        del starts[-1:]
     if not any(cell.text for cell in cells):
         return None
     visible, spans = joined(cells, starts)
@@ -308,8 +316,10 @@ def widened_end(visible: Visible, end: int) -> int:
 
 def _cell(text: str, places: Sequence[int], read: Read) -> Visible:
     if "\\|" in text:
-        kept = [at for at in range(len(text)) if not text.startswith("\\|", at)]
-        text, places = "".join(text[at] for at in kept), [places[at] for at in kept]
+        # The backslash before a bar is not shown.
+        shown = [at for at in range(len(text)) if not text.startswith("\\|", at)]
+        text = "".join(text[at] for at in shown)
+        places = [places[at] for at in shown]
     return read(text, places)
 
 
@@ -342,22 +352,23 @@ def has_header(rows: Sequence[Block | None]) -> bool:
         return False
     names, *below = filled
     is_distinct = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_distinct or any(
-        count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name) for name in names
-    ):
+    if not is_distinct:
         return False
-    columns = [
-        [row[column] for row in below if column < len(row) and row[column]]
-        for column in range(len(names))
-    ]
-    if any(name in values for name, values in zip(names, columns, strict=True)):
-        return False
-    if all(map(str.isupper, names)) and not any(
-        cell.isupper() for values in columns for cell in values[:2]
-    ):
-        return True
+    for name in names:
+        if count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name):
+            return False
+    columns: list[list[str]] = []
+    for number, name in enumerate(names):
+        values = [row[number] for row in below if number < len(row) and row[number]]
+        if name in values:
+            return False
+        columns.append(values)
+    if all(map(str.isupper, names)):
+        first_values = chain.from_iterable(values[:2] for values in columns)
+        if not any(map(str.isupper, first_values)):
+            return True
     known = [name for name in names if _COLUMN_NAME.search(name)]
-    if 2 * len(known) > len(names) and not any(_COLUMN_NAME.search(value) for value in columns[0]):
+    if 2 * len(known) > len(names) and not any(map(_COLUMN_NAME.search, columns[0])):
         return True
     for name, values in zip(names, columns, strict=True):
         are_numbers = all(map(NUMBER.fullmatch, values))
@@ -379,10 +390,11 @@ def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list
         return []
     listed_starts = set(line_starts(text))
     marks = {start.mark for start in listed_starts}
-    starts = [*listed_starts, *(line for line in _unwrapped_lines(text) if line.mark not in marks)]
-    starts.sort()
-    bounds = [(0, 0)] if not starts or starts[0].mark > 0 else []
-    bounds += [(line.mark, line.text) for line in starts]
+    unwrapped = [line for line in _unwrapped_lines(text) if line.mark not in marks]
+    starts = sorted([*listed_starts, *unwrapped])
+    bounds = [(line.mark, line.text) for line in starts]
+    if not starts or starts[0].mark > 0:
+        bounds.insert(0, (0, 0))
     blocks: list[Block] = []
     for (mark, first), (end, _) in pairwise([*bounds, (len(text), 0)]):
         piece = part_of(visible, first, end)
@@ -438,9 +450,8 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
         and above_item.visible.text.endswith(_GOES_ON)
     )
     if block.number and any(at == column and item.number for at, _, item in listed):
-        while not (
-            listed[-1][0] == column and listed[-1][2].number
-        ):  # bullets that went on from a number
+        # Bullets that went on from a number.
+        while listed[-1][0] != column or not listed[-1][2].number:
             listed.pop()
     if listed and listed[-1][0] == column and not is_child:
         leads = listed.pop()[1]

@@ -71,13 +71,12 @@ def describe(
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
             phrase = repeatable(tree, noun, {*cut, child})
-            antecedent = (
-                phrase if not phrase or phrase[-1] in range(child) else ()
-            )  # not "X, who won, and Y"
+            if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
+                antecedent = phrase
     elif predicate and tree.lower[noun] not in _GENERIC:
-        antecedent = (
-            subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
-        )
+        antecedent = subject
+        if not subject and subject_head is not None:
+            antecedent = repeatable(tree, subject_head, cut)
     if not antecedent:
         return None
     if (
@@ -90,9 +89,8 @@ def describe(
     if relative:
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
-        return (
-            None  # too little for a fact; more often a past tense that was tagged as a participle
-        )
+        # Too little for a fact; more often a past tense that was tagged as a participle.
+        return None
     leading = range(_first_word(tree, child), child)
     if not all(tree.tags[token] == "RB" for token in leading):
         return None  # "(as defined in …)"
@@ -101,17 +99,20 @@ def describe(
     )
     if unclear and tree.words[child - 1] != "(":
         return None  # another noun may be meant
-    return Statement([*antecedent, copula(tree, head, subject_head if predicate else noun)])
+    described = subject_head if predicate else noun
+    return Statement([*antecedent, copula(tree, head, described)])
+
+
+_NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 
 
 def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
     """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
     clause = tree.subtree(verb)
-    pronoun = next(
-        (token for token in clause if tree.lower[token] in _RELATIVES and token <= verb), None
-    )
-    if pronoun is None or not tree.is_clause(verb):
+    pronouns = [token for token in clause if tree.lower[token] in _RELATIVES]
+    if not pronouns or pronouns[0] > verb or not tree.is_clause(verb):
         return None
+    pronoun = pronouns[0]
     word = tree.lower[pronoun]
     if (
         word in ("who", "which", "that")
@@ -138,9 +139,12 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
         and tree.child(pronoun, "case") is None
     ):
         return None  # an object or a stranded preposition: the words would come in the wrong order
-    return Statement(
-        swap={pronoun: [*["in"] * (word == "where"), *antecedent, *["'s"] * (word == "whose")]}
-    )
+    written = antecedent
+    if word == "where":
+        written = ["in", *antecedent]
+    elif word == "whose":
+        written = [*antecedent, "'s"]
+    return Statement(swap={pronoun: written})
 
 
 def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
@@ -168,8 +172,7 @@ def _precedes_verb(tree: Tree, pronoun: int) -> bool:
 
 
 def _is_negated(tree: Tree, noun: int) -> bool:
-    words = {tree.lower[child] for child in tree.children[noun]}
-    return not words.isdisjoint(("not", "n't", "n’t", "never", "no", "neither", "hardly"))
+    return tree.has_word(tree.children[noun], _NEGATIONS)
 
 
 def _first_word(tree: Tree, child: int) -> int:
@@ -191,12 +194,17 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
         return False
     if word not in ("who", "whom"):
         return True
-    others = [*tree.all(noun, "nmod"), *([tree.heads[noun]] if tree.deps[noun] == "nmod" else ())]
     case = tree.child(noun, "case")
-    return (case is None or tree.lower[case] not in _LOCAL) and not any(
-        tree.tags[other] in PROPER or tree.lower[other].removesuffix("s") in LEXICON["people"]
-        for other in others
-    )
+    if case is not None and tree.lower[case] in _LOCAL:
+        return False
+    others = tree.all(noun, "nmod")
+    if tree.deps[noun] == "nmod":
+        others.append(tree.heads[noun])
+    for other in others:
+        is_person = tree.lower[other].removesuffix("s") in LEXICON["people"]
+        if is_person or tree.tags[other] in PROPER:
+            return False
+    return True
 
 
 def _apposition(

@@ -159,11 +159,10 @@ class _Scan:
         if self.is_in_html:
             self.cover.html_lines.add(number)
         is_code = depth == 0 and self._is_indented_code(number, at)
-        following = (
-            self._read_tags_only(number, content)
-            if is_code
-            else self._read_block(number, at, content, end, depth)
-        )
+        if is_code:
+            following = self._read_tags_only(number, content)
+        else:
+            following = self._read_block(number, at, content, end, depth)
         self.is_after_blank = (
             self.cover.is_hidden(following - 1) and number not in self.cover.html_lines
         )
@@ -282,9 +281,9 @@ class _Scan:
         following = self.cover.line_of(match.end()) + 1
         if shown:
             return self._read_parts(number, shown[0])
-        return (
-            self._hide_indented(following) if rule.dialect.startswith("mkdocstrings") else following
-        )
+        if rule.dialect.startswith("mkdocstrings"):
+            return self._hide_indented(following)
+        return following
 
     def _hide_indented(self, number: int) -> int:
         """Hide indented lines from one on; return the number of the line behind them."""
@@ -401,24 +400,19 @@ class _Scan:
             closing = self._closing(number, re.compile(f"{mark[0]}{{{len(mark)},}}"))
             if closing is not None:
                 return self.cover.hide_lines(number, closing + 1)
-        is_code = (
-            name in CODE | TABLES
-            if has_colons
-            else name not in TEXTUAL and not name.startswith(DOMAINS)
-        )
+        if has_colons:
+            is_code = name in CODE or name in TABLES
+        else:
+            is_code = name not in TEXTUAL and not name.startswith(DOMAINS)
         if is_code:
-            self.fence = ("`" if has_colons else mark[0], len(mark), depth)
+            self.fence = (mark[0], len(mark), depth)
             if has_colons:
+                self.fence = ("`", len(mark), depth)
                 self._make_fence(number, content, mark)
             return self._hide_options(number)
         shown = None
         if name in TITLED or name.startswith((*DOMAINS, "version", "deprecated")):
-            version = (
-                _VERSION.match(directive["title"])
-                if name.startswith(("version", "deprecated"))
-                else None
-            )
-            begin = directive.start("title") + (version.end() if version else 0)
+            begin = directive.start("title") + _version_length(name, directive["title"])
             shown = (begin, directive.end("title"))
         self.cover.hide(number, content, directive.end(), shown)
         if shown:
@@ -446,28 +440,22 @@ class _Scan:
         if name in UNSEEN:
             self.cover.hide(number, content, end)
             self._hide_options(number)
-            return (
-                self.cover.hide_lines(number + 1, behind)
-                if name not in ("image", "index")
-                else behind
-            )
+            if name in ("image", "index"):
+                return behind
+            return self.cover.hide_lines(number + 1, behind)
         if name in CODE:
             self.cover.hide(number, content, end)
             first = self._hide_options(number)
-            for line in range(
-                first, behind
-            ):  # as far to the right as code has to be for CommonMark
+            # As far to the right as code has to be for CommonMark.
+            for line in range(first, behind):
                 start = self.cover.starts[line]
                 if self.text.startswith("  ", start):
                     self.cover.put(start, "\t")
             return max(first, behind)
-        version = (
-            _VERSION.match(directive["title"] or "")
-            if name.startswith(("version", "deprecated"))
-            else None
-        )
-        begin = directive.start("title") + (version.end() if version else 0)
-        shown = (begin, end) if directive["title"] and name != "figure" else None
+        begin = directive.start("title") + _version_length(name, directive["title"] or "")
+        shown = None
+        if directive["title"] and name != "figure":
+            shown = (begin, end)
         self.cover.hide(number, content, end, shown, "text")
         if shown:
             self._read_parts(number, begin)
@@ -482,7 +470,8 @@ class _Scan:
         column = content - self.cover.starts[number]
         last = number
         for other in range(number + 1, min(len(self.cover.starts), number + _FARTHEST)):
-            start, end = self.cover.starts[other], self.cover.end(other)
+            start = self.cover.starts[other]
+            end = self.cover.end(other)
             if start >= end:
                 continue
             if not self.text[start : min(end, start + column + 1)].isspace():
@@ -510,7 +499,8 @@ class _Scan:
         following = first
         shown: list[int] = []  # lines with the text for an image
         while following < min(len(self.cover.starts), first + _MOST_OPTIONS):
-            at, end = self.cover.at(following), self.cover.end(following)
+            at = self.cover.at(following)
+            end = self.cover.end(following)
             if not _OPTION.fullmatch(self.text, at, end):
                 break
             if alternative := _ALTERNATIVE.fullmatch(self.text, at, end):
@@ -537,7 +527,9 @@ class _Scan:
         if not opening or self._closing(number, _SLASHES_END) is None:
             return 0
         self.slashes += 1
-        shown = opening.span("title") if opening["title"] and opening["name"] != "html" else None
+        shown = None
+        if opening["title"] and opening["name"] != "html":
+            shown = opening.span("title")
         self.cover.hide(number, content, end, shown)
         return self._hide_indented(number + 1)
 
@@ -547,12 +539,9 @@ class _Scan:
             return False
         mark = _FOOTNOTE.match(self.text, content, end)
         if not mark and (definition := _DEFINITION.match(self.text, content, end)):
-            above = [
-                other
-                for other in (number - 1, number - 2)
-                if other >= 0 and self.cover.at(other) < self.cover.end(other)
-            ]
-            mark = definition if above else None
+            for other in range(max(0, number - 2), number):
+                if self.cover.at(other) < self.cover.end(other):
+                    mark = definition
         if not mark:
             return False
         self.cover.hide(number, content, end, (mark.end(), end))
@@ -573,8 +562,8 @@ class _Scan:
         last = min(len(self.cover.starts), number + _FARTHEST)
         for other in range(number, last):
             line = self.text[self.cover.starts[other] : self.cover.end(other)]
-            depth += sum(line.count(bracket) for bracket in "([{")
-            depth -= sum(line.count(bracket) for bracket in ")]}")
+            depth += line.count("(") + line.count("[") + line.count("{")
+            depth -= line.count(")") + line.count("]") + line.count("}")
             if depth <= 0 and not line.endswith(("=", "=>", ",", "?", ":", "&&", "||", "+")):
                 return other + 1
         self.closings["export"] = (last, None)
@@ -655,3 +644,11 @@ class _Scan:
         if is_escaped or not match or (rule.accepts and not rule.accepts(self.text, match)):
             return None
         return match
+
+
+def _version_length(name: str, title: str) -> int:
+    """Return how many characters the version takes at the start of a directive's title."""
+    if not name.startswith(("version", "deprecated")):
+        return 0
+    version = _VERSION.match(title)
+    return version.end() if version else 0

@@ -6,7 +6,6 @@ Running text, a list, verse, the head of a page, a letter, a conversation, a log
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +17,8 @@ SHORT_LINE = 200  # characters of what can be a heading, a question or the head 
 _SHORT_CHARS = 100  # of an author or a date below a title
 _UNWRAPPED = 200  # characters of a line that nobody wrapped
 _REPEATED = 3  # times: speakers, notes
-_LETTER_HEAD, _SIGNATURE = 25, 6  # lines above "Dear …", and below "Yours …"
+_LETTER_HEAD = 25  # lines above "Dear …"
+_SIGNATURE = 6  # lines below "Yours …"
 _VERSE_CHARS = 65
 _LOGGED_SHARE = 6  # one block of so many in a log starts with a time
 _TURNS, _TURNS_SHARE = 4, 3  # turns of a conversation; one block of so many is one
@@ -162,17 +162,24 @@ def repeated(lines: Sequence[Line]) -> set[int]:
     Heads of pages come twice or more, but for numbers in them, and some of them interrupt a
     sentence, or stand beside the number of a page.
     """
-    by_words = {words: found for words, found in _without_numbers(lines).items() if len(found) > 1}
-    again = {place for found in by_words.values() for place in found}
+    by_words: dict[str, list[int]] = {}
+    again: set[int] = set()
+    for words, places_of_words in _without_numbers(lines).items():
+        if len(places_of_words) > 1:
+            by_words[words] = places_of_words
+            again.update(places_of_words)
     at_page_ends = _at_page_ends(lines, again)
     places: set[int] = set()
     for words, found in by_words.items():
         ends = at_page_ends.intersection(found)
         if 3 * len(ends) >= len(found) and any(map(str.isalpha, words)):
             places.update(found)
-        counts = Counter(lines[place].text.strip() for place in found)
-        loud = {text for text, count in counts.items() if count >= _REPEATED and text.isupper()}
-        places.update(place for place in found if lines[place].text.strip() in loud)
+        by_text: dict[str, list[int]] = {}
+        for place in found:
+            by_text.setdefault(lines[place].text.strip(), []).append(place)
+        for text, again_in_text in by_text.items():
+            if len(again_in_text) >= _REPEATED and text.isupper():
+                places.update(again_in_text)
     return places
 
 

@@ -53,14 +53,10 @@ def answer_ends(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, i
         lines: The blocks of a text.
         levels: The levels of its other headings, by their place.
     """
-    questions = {
-        place for place in range(len(lines)) if place not in levels and _is_question(lines, place)
-    }
-    asked = [
-        place
-        for place in sorted(questions)
-        if place + 1 not in questions and place + 1 not in levels
-    ]
+    others = [place for place in range(len(lines)) if place not in levels]
+    questions = [place for place in others if _is_question(lines, place)]
+    taken = {*questions, *levels}
+    asked = [place for place in questions if place + 1 not in taken]
     is_marked = any(line.level for line in lines)
     ends: dict[int, int] = {}
     series: list[int] = []
@@ -71,16 +67,11 @@ def answer_ends(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, i
         if in_series := _series_ends(lines, series):
             ends |= in_series
         elif levels and not is_story(lines):
-            single = [
-                place
-                for place in series
-                if _asks(lines[place]) and not _has_two_sentences(lines[place])
-            ]
-            ends |= {
-                place: place + 2
-                for place in single
-                if is_marked or _YES_OR_NO.match(lines[place + 1].text)
-            }
+            for place in series:
+                if not _asks(lines[place]) or _has_two_sentences(lines[place]):
+                    continue
+                if is_marked or _YES_OR_NO.match(lines[place + 1].text):
+                    ends[place] = place + 2
         series = []
     return ends
 

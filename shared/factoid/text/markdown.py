@@ -152,9 +152,8 @@ class _Reader:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             introduction = lead_of(above.last)
             if not introduction or not introduction[-1].text.endswith((":", "：")):
-                introduction = (
-                    lead_of(above.item) or introduction
-                )  # what the item is about, above its paragraphs
+                # What the item is about, above its paragraphs.
+                introduction = lead_of(above.item) or introduction
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
             leads = (*leads, *lead_of(above.unfinished), *above.title)
             around = above.again if above.unfinished else None
@@ -173,10 +172,13 @@ class _Reader:
             above = self.above[-1]
             above.last = None
             is_list = token.type in ("bullet_list_close", "ordered_list_close")
-            above.again = closed.leads if is_list else ()
-            if is_list and closed.around is not None:
-                above.again = closed.around
-            last = closed.unfinished if is_list else closed.last
+            above.again = ()
+            last = closed.last
+            if is_list:
+                last = closed.unfinished
+                above.again = closed.leads
+                if closed.around is not None:
+                    above.again = closed.around
             is_unfinished = (
                 last is not None
                 and last.kind in ("item", "paragraph")
@@ -219,8 +221,8 @@ class _Reader:
 
     def _read_heading(self, token: Token, content: str, first: int) -> None:
         start, end = self._line(first)
-        at = self.source.find(content, start, end) if content else -1
-        if at < 0:
+        at = self.source.find(content, start, end)
+        if at < 0 or not content:
             return
         hidden = content.replace(FILLER, "").replace(BREAK, "")
         if not hidden.strip():
@@ -309,27 +311,24 @@ class _Reader:
         leads: tuple[Lead, ...] = above.leads
         if term is not None and term.kind in ("paragraph", "item") and len(term.visible.text) < 200:
             lines = [" ".join(line.split()) for line in term.visible.text.split("\n")]
-            are_terms = all(
-                count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS
-                for line in lines
-            )
-            name = ", ".join(lines) if are_terms else lines[-1]
+            name = ", ".join(lines) if all(map(_is_term, lines)) else lines[-1]
             leads = (*leads, Lead(term.start, term.end, name))
-        blocks = paragraph_blocks(source, self._inline, Above(level=above.level))
-        self.result += [
-            replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block
-            for block in blocks
-        ]
+        for block in paragraph_blocks(source, self._inline, Above(level=above.level)):
+            if block.kind == "paragraph":
+                block = replace(block, kind="item", leads=leads)
+            self.result.append(block)
 
     def _read_table(self, first: int, last: int) -> None:
         above = self.above[-1]
-        bare = next((number for number in range(first + 2, last) if not self._is_row(number)), last)
+        bare = min(first + 2, last)  # a paragraph below, which the parser takes for rows
+        while bare < last and self._is_row(bare):
+            bare += 1
         rows = [self._row(number) for number in range(first, bare)]
         leads = (*above.leads, *above.title, *caption_of(above.last))
         above.title = ()
         self._extend(table_blocks(rows, self._inline, leads))
         above.last = self.result[-1] if self.result else None
-        if bare < last:  # a paragraph right below, which the parser takes for rows with one cell
+        if bare < last:
             self._read_paragraph(bare, last)
 
     def _is_row(self, number: int) -> bool:
@@ -350,12 +349,9 @@ class _Reader:
             indentation = len(line) - len(text)
             at = end - len(text)
             parts.append(line + "\n")
-            offsets += [
-                max(start, at - indentation + place)
-                if place < indentation
-                else at + place - indentation
-                for place in range(len(line) + 1)
-            ]
+            for place in range(at - indentation, at):
+                offsets.append(max(start, place))
+            offsets += range(at, at + len(text) + 1)
         text = "".join(parts)
         blank = _BLANK_LINES.match(text)  # options of a directive are hidden
         begin = blank.end() if blank else 0
@@ -364,11 +360,11 @@ class _Reader:
         if not stripped.strip():
             return
         if FILLER in stripped or BREAK in stripped:  # in code, nothing is hidden
-            shown = [
-                self.text[at] if sign in (FILLER, BREAK) else sign
-                for sign, at in zip(stripped, places, strict=True)
-            ]
-            stripped = "".join(shown)
+            signs = list(stripped)
+            for number, sign in enumerate(signs):
+                if sign in (FILLER, BREAK):
+                    signs[number] = self.text[places[number]]
+            stripped = "".join(signs)
         start = self.lines[first]
         if token.type == "fence":
             start = self.source.index(token.markup, start)
@@ -405,7 +401,8 @@ class _Reader:
         if directive["title"]:
             start, end = self._line_in_text(first)
             at = self.text.rfind(directive["title"].strip(), start, end)
-            title = (at, at + len(directive["title"].strip())) if at >= 0 else None
+            if at >= 0:
+                title = (at, at + len(directive["title"].strip()))
         blocks = directive_table(
             directive["name"], self.text, title, options, lines[count:], self._inline
         )
@@ -436,7 +433,8 @@ class _Reader:
             )
 
     def _read_html(self, first: int, last: int) -> None:
-        begin, end = self.lines[first], self.lines[min(last, len(self.lines) - 1)] - 1
+        begin = self.lines[first]
+        end = self.lines[min(last, len(self.lines) - 1)] - 1
         source = self.source[begin:end]
         if len(self.above) > 1:  # without the marks of quotes and lists
             source = "\n".join(_blank_marks(line) for line in source.split("\n"))
@@ -457,7 +455,8 @@ class _Reader:
                 self.above[-1].title = _lead(block) if token.meta["has_body"] else ()
 
     def _read_flat(self, first: int, last: int) -> None:
-        begin, end = self.start + self.lines[first], self.start + self.lines[last] - 1
+        begin = self.start + self.lines[first]
+        end = self.start + self.lines[last] - 1
         for part in _PARAGRAPH.finditer(self.text, begin, end):
             places = range(part.start(), part.end())
             self._extend(paragraph_blocks((part[0], places), self._inline, Above()))
@@ -510,11 +509,9 @@ class _Reader:
     def _add(self, block: Block) -> None:
         above = self.above[-1]
         if block.kind == "heading" and len(self.above) > 1:
-            is_item = above.is_item_start
-            leads = above.leads if is_item else ()
-            block = replace(
-                block, kind="item" if is_item else "paragraph", level=above.level, leads=leads
-            )
+            block = replace(block, kind="paragraph", level=above.level, leads=())
+            if above.is_item_start:
+                block = replace(block, kind="item", leads=above.leads)
         block = _titled(block, above)
         self.result.append(block)
         above.last = block
@@ -535,6 +532,10 @@ class _Reader:
             self.above[-1].unfinished = None
 
 
+def _is_term(line: str) -> bool:
+    return count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS
+
+
 def _lead(title: Block | None) -> tuple[Lead, ...]:
     """Return a title as what the blocks below it go on from."""
     if title is None or count_words(title.visible.text) > LONGEST_LEAD:
@@ -546,11 +547,9 @@ def _titled(block: Block, above: Above) -> Block:
     """Return a block with the title above it, which holds for no other one."""
     title = above.title
     above.title = ()
-    return (
-        replace(block, leads=(*block.leads, *title))
-        if title and block.kind in ("paragraph", "item")
-        else block
-    )
+    if title and block.kind in ("paragraph", "item"):
+        return replace(block, leads=(*block.leads, *title))
+    return block
 
 
 def _leads_above(above: Above) -> tuple[Lead, ...]:
@@ -669,12 +668,15 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
         token.map = [first, first + 1]
         token.content = match["title"]
         token.meta["has_body"] = any(not state.isEmpty(line) for line in range(first + 1, end))
-    outer_indentation, outer_end = state.blkIndent, state.lineMax
-    state.blkIndent, state.lineMax = indentation, end
+    outer_indentation = state.blkIndent
+    outer_end = state.lineMax
+    state.blkIndent = indentation
+    state.lineMax = end
     state.env["admonitions"] = depth + 1
     state.md.block.tokenize(state, first + 1, end)
     state.env["admonitions"] = depth
-    state.blkIndent, state.lineMax = outer_indentation, outer_end
+    state.blkIndent = outer_indentation
+    state.lineMax = outer_end
     state.line = end
     return True
 
@@ -685,9 +687,12 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
     match = _MATH.match(state.src, start, state.eMarks[first])
     if match is None or state.is_code_block(first) or not state.env.get("lines", True):
         return False
-    closing = (
-        "$$" if match["dollars"] else "\\]" if match["bracket"] else f"\\end{{{match['name']}}}"
-    )
+    if match["dollars"]:
+        closing = "$$"
+    elif match["bracket"]:
+        closing = "\\]"
+    else:
+        closing = f"\\end{{{match['name']}}}"
     end = first
     at = state.src.find(closing, match.end(), state.eMarks[first])
     while at < 0:

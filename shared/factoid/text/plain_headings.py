@@ -95,19 +95,25 @@ def heading_cuts(paragraph: str) -> list[int]:
     Returns:
         Places of line starts within the paragraph, in order.
     """
-    starts = [0, *(match.end() for match in re.finditer(r"\n", paragraph))]
-    lines = [paragraph[start:end].strip() for start, end in pairwise([*starts, len(paragraph)])]
-    lines = lines if len(starts) > 1 else []
+    if "\n" not in paragraph:
+        return []
+    starts = [0]
+    lines = []
+    for line in paragraph.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+        lines.append(line.strip())
     cuts: set[int] = set()
     for place, (line, below) in enumerate(pairwise(lines)):
         if len(line) >= len(below) or not below[:1].isupper():
             continue
         if place and not is_terminated(lines[place - 1]) and starts[place] not in cuts:
             continue
-        found = None if below.isupper() else heading_line(line)
+        if below.isupper():
+            continue
+        heading = heading_line(line)
         if (
-            found
-            and found.form in ("number", "name", "capitals")
+            heading
+            and heading.form in ("number", "name", "capitals")
             and not _follows_in_list(lines, place)
         ):
             cuts.update((starts[place], starts[place + 1]))
@@ -211,11 +217,12 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     """Return the levels of lines that give evidence of being headings, by place."""
     numbered_again = templates(lines)
     candidates = _candidates(lines, numbered_again)
-    expected = {
-        candidate.place for candidate in candidates if candidate.heads_text
-    } & numbered_again
+    heading_text = {candidate.place for candidate in candidates if candidate.heads_text}
+    expected = heading_text & numbered_again
     sure = _in_series(candidates) | expected
-    proven = set() if is_conversation(lines) else _proven_forms(candidates, len(lines))
+    proven: set[str] = set()
+    if not is_conversation(lines):
+        proven = _proven_forms(candidates, len(lines))
     accepted: dict[int, _Candidate] = {}
     rows: dict[int, list[_Candidate]] = {}
     for candidate in candidates:
@@ -223,23 +230,26 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     for row in rows.values():
         is_first = row[0].place == 0
         for depth, candidate in enumerate(reversed(row)):
-            above = row[-depth - 2] if depth + 1 < len(row) else None
-            is_named = above is not None and _names_part(above, candidate)
+            is_topmost = depth + 1 == len(row)
+            is_named = not is_topmost and _names_part(row[-depth - 2], candidate)
             if _is_in_reach(row, depth, is_first) and (
                 is_named or _has_evidence(candidate, sure, proven)
             ):
                 accepted[candidate.place] = candidate
-    title = next(
-        (candidate for candidate in candidates if candidate.place == _title_place(lines)), None
-    )
-    if title is not None and _is_title(lines, title, bool(accepted)):
-        accepted[title.place] = title
+    title_place = _title_place(lines)
+    has_headings = bool(accepted)
+    for candidate in candidates:
+        if candidate.place == title_place and _is_title(lines, candidate, has_headings):
+            accepted[title_place] = candidate
     return _levels(accepted, expected, lines)
 
 
 def _title_place(lines: Sequence[Line]) -> int:
     """Return the place of the first line that is no notice such as "For immediate release"."""
-    return next((place for place, line in enumerate(lines) if not is_notice(line.text)), 0)
+    for place, line in enumerate(lines):
+        if not is_notice(line.text):
+            return place
+    return 0
 
 
 def _is_title(lines: Sequence[Line], title: _Candidate, has_headings: bool) -> bool:
@@ -369,17 +379,22 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
         heads_something = candidate.heads_text or (candidate.heads_list and form == "capitals")
         stands = candidate.fits and heads_something and numbers[candidate.row] <= _ROW
         total.update(forms)
-        standing.update(forms if stands else ())
+        if stands:
+            standing.update(forms)
     has_sure = standing["name"] + standing["number"] >= _SURE_HEADINGS
     wanted: Counter[str] = Counter()
     for form in total:
-        per_blocks = _PER_BLOCKS_SURE if has_sure or form == "capitals" else _PER_BLOCKS
-        wanted[form] = 1 if blocks <= _SHORT_TEXT else max(2, blocks // per_blocks)
-    proven = {
-        form
-        for form, number in standing.items()
-        if number >= wanted[form] and 2 * number >= total[form]
-    }
+        if blocks <= _SHORT_TEXT:
+            wanted[form] = 1
+            continue
+        per_blocks = _PER_BLOCKS
+        if has_sure or form == "capitals":
+            per_blocks = _PER_BLOCKS_SURE
+        wanted[form] = max(2, blocks // per_blocks)
+    proven = set()
+    for form, number in standing.items():
+        if number >= wanted[form] and 2 * number >= total[form]:
+            proven.add(form)
     if standing["number"] > 1 and standing["plain"] <= wanted["plain"]:
         proven.discard("plain")  # the text has headings of another form
     return proven

@@ -162,7 +162,9 @@ def block_sentences(
     spans: list[Span] = []
     begin = 0
     for end in [*ends, len(text)]:
-        spans += [span for span in trim(text, begin, end) if not is_bullet(text[slice(*span)])]
+        for start, stop in trim(text, begin, end):
+            if not is_bullet(text[start:stop]):
+                spans.append((start, stop))
         begin = end
     return spans
 
@@ -221,8 +223,8 @@ class _Prose:
     @cached_property
     def is_spaced(self) -> bool:
         """Whether full stops stand alone, as in text that was cut into tokens."""
-        alone = sum(1 for _ in _ALONE.finditer(self.text))
-        return alone > 0 and alone >= sum(1 for _ in _ATTACHED.finditer(self.text))
+        alone = len(_ALONE.findall(self.text))
+        return alone > 0 and alone >= len(_ATTACHED.findall(self.text))
 
     @cached_property
     def is_lower(self) -> bool:
@@ -346,9 +348,8 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         is_word = language is ENGLISH and lower in COMMON and token.islower()
         return is_word and not _REFERENCE.match(text, stop.following)
     if lower in language.numbers:
-        is_letter = (
-            stop.starts_line and len(stop.word) == 1 and stop.word.isupper()
-        )  # "App. B shows"
+        # "App. B shows"
+        is_letter = stop.starts_line and len(stop.word) == 1 and stop.word.isupper()
         if is_letter or _LETTER_REFERENCE.match(text, stop.following):
             return False
     if lower in language.open or token in language.open:
@@ -382,9 +383,7 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         if is_ordinal or stop.word in _ORDINAL_NOUNS:
             return False
     if _NUMBERING.fullmatch(token):
-        return (
-            not stop.starts_line
-        )  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
+        return not stop.starts_line  # "1.", "a." and "ii." number a clause or an item of a list
     if stop.goes_on and not prose.is_spaced:
         is_word = lower in ENGLISH.function_words and len(token) > 1
         return is_word or (len(token) >= 3 and _VOWEL.search(token) is not None)

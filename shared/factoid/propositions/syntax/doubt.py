@@ -28,11 +28,9 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     """Return whether the statements of a sentence show that its parse is wrong."""
     presents = [tokens(items) for items in statements]
     lost = set(range(len(tree.words))).difference(*presents)
-    if any(
-        tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc")
-        for token in lost
-    ):
-        return True
+    for token in lost:
+        if tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc"):
+            return True
     groups = _groups(tree)
     if groups is None:
         return True
@@ -52,8 +50,7 @@ def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
     "The company reserves the right to".
     """
     words = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
-    rest = range(words[-1] + 1, len(tree.words)) if words else ()
-    if not any(tree.words[token][-1].isalnum() for token in rest):
+    if not words or not any(map(tree.is_word, range(words[-1] + 1, len(tree.words)))):
         return False
     if len(words) > 1 and tree.tags[words[-2]] == "TO" and tree.tags[words[-1]] == "RB":
         return True
@@ -69,16 +66,17 @@ def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
 
 def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
     """Return whether a statement begins like a subordinate clause."""
-    first = next(
-        (item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), ""
-    )
-    if (
-        isinstance(first, int)
-        and tree.lower[first] == "that"
-        and tree.tags[first + 1 : first + 2] in (["VBP"], ["VBZ"], ["MD"])
-    ):
+    for first in items:
+        if isinstance(first, str):
+            return False
+        if tree.words[first][0].isalnum():
+            break
+    else:
+        return False
+    next_tag = tree.tags[first + 1 : first + 2]
+    if tree.lower[first] == "that" and next_tag in (["VBP"], ["VBZ"], ["MD"]):
         return tree.deps[first + 1] != "aux" or tree.tags[first] != "DT"
-    return isinstance(first, int) and first not in opening and tree.lower[first] in _SUBORDINATE
+    return first not in opening and tree.lower[first] in _SUBORDINATE
 
 
 def _groups(tree: Tree) -> list[set[int]] | None:
@@ -93,25 +91,23 @@ def _groups(tree: Tree) -> list[set[int]] | None:
             continue
         if open_marks and tree.words[open_marks[-1]] == _OPENING.get(word):
             inside = range(open_marks.pop() + 1, token)
-            groups.append(
-                {
-                    at
-                    for at in inside
-                    if tree.deps[at] != "punct" and tree.tags[at] not in RELATIVE_TAGS
-                }
-            )
+            words = [at for at in inside if tree.deps[at] != "punct"]
+            groups.append({at for at in words if tree.tags[at] not in RELATIVE_TAGS})
         else:
             open_marks.append(token)
     for left, right in pairwise(range(len(tree.words))):
-        first, second = tree.words[left], tree.words[right]
+        first = tree.words[left]
+        second = tree.words[right]
         tags = tree.tags[left], tree.tags[right]
-        joined = not tree.spaces[left] and all(
-            mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0])
-        )
+        joined = not tree.spaces[left] and _is_joint(first[-1]) and _is_joint(second[0])
         capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
         if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
             groups.append({left, right})
     return None if open_marks else groups
+
+
+def _is_joint(mark: str) -> bool:
+    return mark.isalnum() or mark in _JOINTS
 
 
 def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:
@@ -120,7 +116,9 @@ def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool
         return True
     for token in present:
         if tree.is_finite(token):
-            head = tree.heads[token] if token in tree.auxiliaries[tree.heads[token]] else token
+            head = tree.heads[token]
+            if token not in tree.auxiliaries[head]:
+                head = token
             if tree.child(head, "mark") not in present:
                 return True
     return False

@@ -73,7 +73,8 @@ def kind(name: str) -> Kind:
     words = re.findall(r"[^\s/]+", plain)
     if not words:
         return Kind.UNKNOWN
-    first, last = words[0].lower().strip(".,"), words[-1].lower().strip(".,")
+    first = words[0].lower().strip(".,")
+    last = words[-1].lower().strip(".,")
     head = head_noun(plain)
     capitals = [word for word in words if word[0].isupper()]
     if (
@@ -85,14 +86,14 @@ def kind(name: str) -> Kind:
     if distinction:
         if not (PEOPLE | {"born"}).isdisjoint(re.findall(r"\w+", distinction[1].lower())):
             return Kind.PERSON
-        return Kind.THING if kind(plain) is Kind.UNKNOWN else kind(plain)
+        plain_kind = kind(plain)
+        return Kind.THING if plain_kind is Kind.UNKNOWN else plain_kind
     if "," in plain and (person := kind(plain.split(",")[0])) in (Kind.MAN, Kind.WOMAN):
         return person  # "William Waldegrave, Baron Waldegrave"
     if not is_name(plain) or last in _LEGAL or any(map(str.isdigit, plain)):
-        someone = head in PEOPLE and not re.search(
-            r"['’]s\b", plain
-        )  # "Peter's Daughter" is a title
-        return Kind.PERSON if someone else Kind.MANY if is_plural(plain) else Kind.THING
+        if head in PEOPLE and not re.search(r"['’]s\b", plain):  # "Peter's Daughter" is a title
+            return Kind.PERSON
+        return Kind.MANY if is_plural(plain) else Kind.THING
     if first in HONORIFICS and len(words) > 1:
         return HONORIFICS[first]
     if (
@@ -172,7 +173,9 @@ _THINGS = (
 _ABSTRACT = re.compile(
     rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$"
 )
-_ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
+_JOINING = frozenset(("and", "or", "&", "vs", "vs.", "/"))
+_ASPECTS = LEXICON["aspects"]
+_DOCUMENTS = LEXICON["documents"]
 _BINDING = frozenset(
     "agreement act charter code contract plan policy program programme".split()
 )  # called "it"
@@ -203,9 +206,8 @@ class Headings(NamedTuple):
 
     path: Sequence[Heading]  # nearest first
     entities: Sequence[Heading]  # those that name something, up to the first unclear one
-    surnames: Mapping[
-        str, str
-    ]  # last parts of the full names of persons (and of mountains and lakes)
+    # Full names of persons (and of mountains and lakes) by their last parts.
+    surnames: Mapping[str, str]
 
     def named_by(self, pronoun: str) -> Heading | None:
         """Return the heading that a pronoun means at the beginning of a passage.
@@ -219,17 +221,15 @@ class Headings(NamedTuple):
             if pronoun in ("it", "they"):
                 if heading.role is Role.FRAME:
                     continue
-                return (
-                    heading if heading.role is Role.ENTITY and heading.kind.fits(pronoun) else None
-                )
+                if heading.role is Role.ENTITY and heading.kind.fits(pronoun):
+                    return heading
+                return None
             if heading.role is not Role.ENTITY or heading.kind in (Kind.THING, Kind.MANY):
                 continue
             if meant:  # "Later Triumph" under a person's name may be anything
-                return (
-                    None
-                    if heading.kind is not Kind.UNKNOWN and heading.kind.fits(pronoun)
-                    else meant
-                )
+                if heading.kind is not Kind.UNKNOWN and heading.kind.fits(pronoun):
+                    return None
+                return meant
             if not heading.kind.fits(pronoun):
                 return None
             meant = heading
@@ -246,17 +246,21 @@ def headings(title: str, section: str) -> Headings:
         bool(top) and head_noun(top) not in _DOCUMENTS and kind(top) is not Kind.MANY
     )
     person = is_name(top) and " " in top and kind(top) not in (Kind.THING, Kind.MANY)
-    names = [*([title] if title.strip() else []), *_path(section)]
-    path = [
-        _heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)
-    ][::-1]
+    names = _path(section)
+    if title.strip():
+        names.insert(0, title)
+    path = []
+    for index, name in enumerate(names):
+        path.append(_heading(name, index > 0 and sections_are_parts, person))
+    path.reverse()
     clear = takewhile(lambda heading: heading.role is not Role.UNCLEAR, path)
     entities = [heading for heading in clear if heading.role is Role.ENTITY]
     top_heading = path[-1] if top else None
-    full_names = [
-        heading.name for heading in entities if _is_full_name(heading, heading is top_heading)
-    ]
-    return Headings(path, entities, {name.split()[-1]: name for name in reversed(full_names)})
+    surnames: dict[str, str] = {}
+    for heading in reversed(entities):
+        if _is_full_name(heading, heading is top_heading):
+            surnames[heading.name.split()[-1]] = heading.name
+    return Headings(path, entities, surnames)
 
 
 def _is_full_name(heading: Heading, is_title: bool) -> bool:
@@ -341,9 +345,8 @@ def _role(name: str) -> Role:
         return Role.ASPECT
     if alone and (head in LEXICON["aspects alone"] or _ABSTRACT.search(head)):
         return Role.ASPECT
-    if not any(
-        word in ("and", "or", "&", "vs", "vs.", "/") or word.endswith(",") for word in words
-    ):
+    has_comma = any(word.endswith(",") for word in words)
+    if not has_comma and _JOINING.isdisjoint(words):
         return Role.ENTITY
     # One company or place all the same: "Smith & Sons Ltd", "Oslo, Norway"
     proper = all(word[0].isupper() or word in ("and", "&", "of") for word in name.split())

@@ -95,7 +95,7 @@ def _is_running_text(text: str, run: Sequence[Line]) -> bool:
 def _is_table(text: str, rows: Sequence[Row], *, is_ruled: bool) -> bool:
     """Return whether there are enough rows, of cells that are not sentences side by side."""
     count = len(rows)
-    width = max((len(row) for row in rows), default=0)
+    width = max(map(len, rows), default=0)
     if count < 2 or width < 2 or (count < 3 and width < 3 and not is_ruled):
         return False
     long_columns = 0
@@ -132,10 +132,9 @@ def _tabbed(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line
     while last < len(lines) and "\t" in text[slice(*lines[last])].strip():
         last += 1
     run = lines[first:last]
-    by_tab = [_cells_between(text, line, "\t") for line in run]
-    by_tabs = [_cells_between(text, line, "\t+") for line in run]
-    for rows in (by_tab, by_tabs):
-        if len({len(row) for row in rows}) == 1:
+    for separator in ("\t", "\t+"):
+        rows = [_cells_between(text, line, separator) for line in run]
+        if len(set(map(len, rows))) == 1:
             return run, rows
     return run, []
 

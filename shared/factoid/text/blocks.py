@@ -77,6 +77,12 @@ class VisibleText:
         )
 
 
+def picked(text: str, places: Sequence[int], shown: Sequence[int]) -> tuple[str, list[int]]:
+    """Return those of a text's characters that are shown, and the place of each in the source."""
+    characters = "".join(text[at] for at in shown)
+    return characters, [places[at] for at in shown]
+
+
 def protected_within(protected: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
     """Return what is protected of a part of a text, counted from the part's start."""
     first = bisect_right(protected, start, key=itemgetter(1))

@@ -125,16 +125,18 @@ class Cover:
     def _write(self, number: int) -> None:
         """Write a line with what is hidden on it."""
         visible = self._visible(number)
-        titles = [
-            (begin, stop) for begin, stop, kind in self._shown.get(number, ()) if kind != "text"
-        ]
-        starts_block = bool(titles) and all(
-            _is_within(self._stripped(*part), titles[0]) for part in visible
+        blocks: list[tuple[int, int]] = []  # what may be a block of its own
+        only_blocks: list[tuple[int, int]] = []  # what is nothing else
+        for begin, stop, kind in self._shown.get(number, ()):
+            if kind != "text":
+                blocks.append((begin, stop))
+            if kind == "title":
+                only_blocks.append((begin, stop))
+        starts_block = bool(blocks) and all(
+            _is_within(self._stripped(*part), blocks[0]) for part in visible
         )
-        is_alone = starts_block or all(kind != "title" for *_, kind in self._shown.get(number, ()))
-        if not is_alone:
-            extra = [(begin, stop) for begin, stop, kind in self._shown[number] if kind == "title"]
-            self._hidden[number] += extra
+        if only_blocks and not starts_block:
+            self._hidden[number] += only_blocks
             visible = self._visible(number)
         content = self.contents[number]
         if not visible and number not in self.html_lines:
@@ -143,7 +145,7 @@ class Cover:
         for start, end in self._hidden[number]:
             self.fill(start, end, FILLER)
         if starts_block and visible:
-            self.fill(content, titles[0][0], FILLER)
+            self.fill(content, blocks[0][0], FILLER)
             self._output[content] = BREAK
 
     def fill(self, start: int, end: int, character: str) -> None:

@@ -55,7 +55,8 @@ _ITEM = (
 _MORE_ITEMS = _ITEM.replace("?P<key>", "?:")
 _ATTRIBUTES = rf"\{{[ ]*+(?P<colon>:?)[ ]*+(?:{_ITEM})(?:[ ]++{_MORE_ITEMS})*+[ ]*+\}}"
 _HTML_KEY = re.compile(
-    r"(?:id|class|style|width|height|target|rel|title|alt|lang|dir|align|loading|download|type|start|hidden|markdown|role|"
+    r"(?:id|class|style|width|height|target|rel|title|alt|lang|dir|align|loading|download|type"
+    r"|start|hidden|markdown|role|"
     r"tabindex|key|l|name|href|src|label|layout|toc|(?:data|aria|fig|tbl|layout|bs|toc)-[\w-]+)"
 )
 _QUOTED = r"""(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)')"""
@@ -70,12 +71,14 @@ _TAG = (
     rf"(?:=(?:\"[^\"]*+\"|'[^']*+'|{_BRACES}|[^\s\"'=<>`{{}}]++))?|{_BRACES}))*+){_GAP}?/?>"
 )
 _TAG_TITLE = re.compile(
-    r"""\b(?:label|title|header|heading|summary|caption|alt)=\{?(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)'|`(?P<rest>[^`\n$]++)`)"""
+    r"\b(?:label|title|header|heading|summary|caption|alt)=\{?"
+    r"""(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)'|`(?P<rest>[^`\n$]++)`)"""
     r"""|<TabItem[^>]*?\svalue="(?P<value>[^"\n]++)\"(?![^>]*\slabel=)"""
 )
 LINE_END = re.compile(r"[ \t]*+\r?(?:\n|\Z)")
 _IMPORT = (
-    r"import\s++(?:(?:type\s++)?[\w$*]++(?:\s++as\s++[\w$]++)?\s*+(?:,\s*+\{[\w$,\s]*+\}\s*+)?from\s*+"
+    r"import\s++(?:(?:type\s++)?[\w$*]++(?:\s++as\s++[\w$]++)?\s*+"
+    r"(?:,\s*+\{[\w$,\s]*+\}\s*+)?from\s*+"
     r"|\{[\w$,\s]*+\}\s*+from\s*+)?(?P<quote>['\"])[^'\"\n]++(?P=quote)[ \t]*+;?"
 )
 _NOT_BLANK = r"\n(?![ \t]*+\r?\n)"
@@ -108,7 +111,7 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
         return True
     if owner == "]" and not (is_after_space and is_last):
         opening = source.rfind("[", max(0, place - LONGEST), place)
-        before = source[opening - 1 : opening] if opening > 0 else ""
+        before = _before(source, opening)
         return (
             opening >= 0
             and not before.isalnum()
@@ -130,8 +133,13 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
     return False
 
 
+def _before(source: str, place: int) -> str:
+    """Return the character before a place, "" at the start."""
+    return source[place - 1] if place > 0 else ""
+
+
 def _is_span(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     is_meant = match["key"] is None or _HTML_KEY.fullmatch(match["key"]) is not None
     return is_meant and not before.isalnum() and before not in ("]", "!", "\\")
 
@@ -152,7 +160,7 @@ def is_component(source: str, match: re.Match[str]) -> bool:
     It may be HTML or a type such as `List<String>` as well.
     """
     name = match["name"]
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     attributes = match["attributes"]
     if not name[0].isupper():
         return "={" in attributes
@@ -171,13 +179,13 @@ def is_component(source: str, match: re.Match[str]) -> bool:
 
 
 def _is_comment(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     behind = source[match.end() : match.end() + 1]
     return not before.isalnum() and not behind.isalnum()
 
 
 def _is_role(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     return not before.isalnum() and before not in ("$", "\\", "`", "}", "_", "^")
 
 
@@ -187,8 +195,7 @@ def _is_in_heading(source: str, match: re.Match[str]) -> bool:
 
 
 def _is_block_id(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else "\n"
-    return before in (" ", "\t", "\n", ">")
+    return _before(source, match.start()) in ("", " ", "\t", "\n", ">")
 
 
 _UPPER_HTML = set(

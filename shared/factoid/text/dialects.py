@@ -52,7 +52,8 @@ _INDENTED = re.compile(r"(?: {4}|\t)[ \t]*+(?:[\w-]++:|- )")
 _EXPORT = re.compile(
     # an expression over several lines
     r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"
-    r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\(|class\s++\w++|"
+    r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\("
+    r"|class\s++\w++|"
     r"default\s++(?:function|class|async|\(|\{|[\w.$]++[;(]|[\w.$]++[ \t]*+(?=\r?(?:\n|\Z)))|\{"
     r"|\*\s++from|type\s++\w++\s*+=)"
 )
@@ -61,7 +62,8 @@ _DEFINITION = re.compile(r":[ \t]++(?=\S)")
 _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ \t]|\[\^")
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
-    r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-|\[toc\]|\[TOC\]"
+    r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-"
+    r"|\[toc\]|\[TOC\]"
     r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]"
     r"|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,

@@ -32,7 +32,8 @@ _NUMBER_WORDS = (
 ).split()
 _NUMBERED = re.compile(
     rf"""(?:(?P<word>§+|(?i:{_KEYWORD})\b)[ ]?)?
-      (?P<value>\d{{1,3}}(?:\.\d{{1,3}})*[a-z]?|[IVXLC]{{1,7}}|[A-Z]|(?i:{"|".join(_NUMBER_WORDS)})\b)
+      (?P<value>\d{{1,3}}(?:\.\d{{1,3}})*[a-z]?|[IVXLC]{{1,7}}|[A-Z]
+        |(?i:{"|".join(_NUMBER_WORDS)})\b)
       (?P<close>[.):])?(?:[ ]?[-–—:.]?[ ]+(?P<rest>\S.*)|)""",
     re.VERBOSE,
 )
@@ -195,11 +196,9 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     if words > _TITLE_WORDS or not _may_be_heading(line, rest):
         return None
     if number:
-        return (
-            HeadingLine("number", number)
-            if len(line) <= _CHARS and words <= _NUMBERED_WORDS
-            else None
-        )
+        if len(line) > _CHARS or words > _NUMBERED_WORDS:
+            return None
+        return HeadingLine("number", number)
     if _ENDS_IN_DATE.search(line):
         return None
     form = _form(line, is_strong)

@@ -55,7 +55,8 @@ _NO_EMPHASIS = re.compile(
       | \*(?=\.[A-Za-z0-9]{1,10}(?![\w*]))
       | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr
         |getitem|hash|init|iter|len
-        |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str|version)__(?![A-Za-z0-9_])""",
+        |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str
+          |version)__(?![A-Za-z0-9_])""",
     re.VERBOSE,
 )
 _PART_OF_WORD = re.compile(r"(?<![\w*\\/=)\]}])\*[^\W\d_]{2,}\Z")
@@ -86,8 +87,10 @@ _DATA_IMAGE = re.compile(
 )
 # Roles of reStructuredText, which have a colon at both ends.
 _COLON_ROLE = re.compile(
-    r"""(?<![\w:]):((?:[a-z]{1,10}:[a-z]{1,12})|ref|doc|math|code|class|func|meth|mod|attr|exc|term|option|file|samp|command
-      |kbd|guilabel|menuselection|envvar|program|abbr|numref|eq|sub|sup|pep|rfc|download|any|obj|const|literal):
+    r"""(?<![\w:]):((?:[a-z]{1,10}:[a-z]{1,12})|ref|doc|math|code|class|func|meth|mod|attr|exc|term
+      |option|file|samp|command
+      |kbd|guilabel|menuselection|envvar|program|abbr|numref|eq|sub|sup|pep|rfc|download|any|obj
+        |const|literal):
       (`)(?!`)([^`\n]{1,500})\2(?!`)""",
     re.VERBOSE,
 )

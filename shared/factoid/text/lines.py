@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -104,7 +104,8 @@ def line_starts(text: str) -> list[LineStart]:
             starts.append(LineStart(match.start("bullet"), match.end("bullet")))
             starts += _same_bullets(text, match.end(), bullet.strip())
         else:
-            at = match.start("box" if match["box"] else "cell")
+            mark = "box" if match["box"] else "cell"
+            at = match.start(mark)
             starts.append(LineStart(at, at))
     return sorted({*starts, *_numbers_in_line(text), *_bullets_in_line(text)})
 
@@ -117,9 +118,8 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
     A list within an item is more indented than it, and does not end the list around it.
     """
     found: set[int] = set()
-    above: list[
-        tuple[int, re.Match[str]]
-    ] = []  # the last numbers with their columns, outermost first
+    # The last numbers with their columns, outermost first.
+    above: list[tuple[int, re.Match[str]]] = []
     for match in numbers:
         column = match.start("number") - match.start()
         while above and above[-1][0] > column:
@@ -127,15 +127,20 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
         values = _values(match["value"])
         if above and above[-1][0] == column:
             _, before = above.pop()
-            if _values(before["value"]).intersection(value - 1 for value in values):
+            if _is_next(_values(before["value"]), values):
                 found.update((before.start(), match.start()))
         elif above and 1 in values and above[-1][1].start() in found:
             found.add(match.start())
         above.append((column, match))
     for first, second in pairwise(numbers):
-        if _values(first["value"]).intersection(value - 1 for value in _values(second["value"])):
+        if _is_next(_values(first["value"]), _values(second["value"])):
             found.update((first.start(), second.start()))
     return found
+
+
+def _is_next(before: Set[int], values: Set[int]) -> bool:
+    """Return whether one of the values of a number is the next after one of another."""
+    return any(value - 1 in before for value in values)
 
 
 def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
@@ -152,8 +157,8 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
     before: tuple[int, ...] = ()
     last = -1
     for match in matches:
-        written = match["outline"] or (match["value"] if (match["value"] or "").isdigit() else None)
-        if not written:
+        written = match["outline"] or match["value"] or ""
+        if not match["outline"] and not written.isdigit():
             continue
         path = tuple(map(int, written.split(".")))
         if before and match["outline"] and _follows(before, path):
@@ -167,7 +172,9 @@ def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:
     """Return whether a number like 2.1 follows one like 1.3, 2.0 or 2."""
     depth = len(path) - 1
     if path[:depth] == before[:depth]:
-        return path[depth] == (before[depth] + 1 if len(before) > depth else 1)
+        if len(before) <= depth:
+            return path[depth] == 1
+        return path[depth] == before[depth] + 1
     return (
         path[depth] == 1
         and path[: depth - 1] == before[: depth - 1]
@@ -268,12 +275,11 @@ def _values(written: str) -> set[int]:
 def _same_bullets(text: str, start: int, bullet: str) -> list[LineStart]:
     if bullet not in _BULLETS:
         return []
-    same = [
-        match
-        for match in _AGAIN.finditer(text, start, _line_end(text, start))
-        if match["bullet"] == bullet
-    ]
-    return [LineStart(match.start("bullet"), match.end()) for match in same]
+    starts = []
+    for match in _AGAIN.finditer(text, start, _line_end(text, start)):
+        if match["bullet"] == bullet:
+            starts.append(LineStart(match.start("bullet"), match.end()))
+    return starts
 
 
 def _line_end(text: str, start: int) -> int:

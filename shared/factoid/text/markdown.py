@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from factoid.text.blocks import Block, Kind, Lead, Visible
+from factoid.text.blocks import Block, Kind, Lead, Visible, picked
 from factoid.text.dialect_rules import DIRECTIVE, TABLES
 from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
@@ -65,7 +65,8 @@ _TITLED = re.compile(
     r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b"
     r"|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
     r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
-    r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
+    r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise"
+    r"|proof|prf:\w+)\})"
 )
 _TERM_WORDS = 8  # most words of a term that shares its definition with others
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*+")
@@ -498,10 +499,11 @@ class _Reader:
     def _shown(self, start: int, end: int) -> Source:
         """Return a part of the source without hidden characters, and the places of the others."""
         text = self.source[start:end]
+        places = range(self.start + start, self.start + end)
         if FILLER not in text and BREAK not in text:
-            return text, range(self.start + start, self.start + end)
-        places = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
-        return "".join(text[at] for at in places), [self.start + start + at for at in places]
+            return text, places
+        shown = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
+        return picked(text, places, shown)
 
     def _inline(self, content: str, places: Sequence[int]) -> Visible:
         return inline(content, places, self.env.get("references"))

@@ -143,11 +143,9 @@ def _listings(rows: list[_Row]) -> dict[int, int]:
 
 
 def _wiki_heading(row: _Row) -> MarkedHeading | None:
-    match = (
-        _WIKI.fullmatch(row.text)
-        if row.text[0] == "=" and len(row.text) <= 2 * _LONGEST_TITLE
-        else None
-    )
+    if row.text[0] != "=" or len(row.text) > 2 * _LONGEST_TITLE:
+        return None
+    match = _WIKI.fullmatch(row.text)
     if not match or not _LETTER.search(match["title"]):
         return None
     level = match["left"].count("=")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 
-from factoid.text.blocks import Block, Kind, Lead, Visible, protected_within
+from factoid.text.blocks import Block, Kind, Lead, Visible, picked, protected_within
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
@@ -42,7 +42,8 @@ NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%�
 _DIGIT = re.compile(r"\d")
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
 _VALUE = re.compile(
-    rf"{NUMBER.pattern}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|tue|wed|thu|fri|sat|sun)\.?|closed|open|none|any|free"
+    rf"{NUMBER.pattern}|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    rf"|(?:mon|tue|wed|thu|fri|sat|sun)\.?|closed|open|none|any|free"
     r"|unknown|n/?a|tb[ad]|yes|no|true|false|total|sum|[-–—.?]+",
     re.IGNORECASE,
 )
@@ -50,12 +51,17 @@ _VALUE = re.compile(
 _COLUMN_NAME = re.compile(
     r"(?:^|[ _/-])(?:names?|titles?|types?|kinds?|category|class|group|status|state|city|town"
     r"|country|region|location"
-    r"|address|place|room|team|department|role|position|owner|author|contact|e-?mail|phone|tel\.?|url|link|website"
+    r"|address|place|room|team|department|role|position|owner|author|contact|e-?mail|phone|tel\.?"
+    r"|url|link|website"
     r"|dates?|day|month|year|time|hours"
-    r"|from|to|start|end|begin|until|price|fare|cost|fee|amount|total|sum|quantity|qty|count|number|no\.|nr\.?|id|code|key|value"
-    r"|default|options?|flag|command|parameters?|arguments?|field|column|property|setting|variable|description|meaning|purpose"
-    r"|notes?|comments?|remarks?|examples?|result|output|unit|size|weight|length|width|height|color|colour|model|version|item"
-    r"|product|service|plan|currency|language|format|file|path|format|severity|priority|level|score|rank|points)$",
+    r"|from|to|start|end|begin|until|price|fare|cost|fee|amount|total|sum|quantity|qty|count|number"
+    r"|no\.|nr\.?|id|code|key|value"
+    r"|default|options?|flag|command|parameters?|arguments?|field|column|property|setting|variable"
+    r"|description|meaning|purpose"
+    r"|notes?|comments?|remarks?|examples?|result|output|unit|size|weight|length|width|height|color"
+    r"|colour|model|version|item"
+    r"|product|service|plan|currency|language|format|file|path|format|severity|priority|level|score"
+    r"|rank|points)$",
     re.IGNORECASE,
 )
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
@@ -318,8 +324,7 @@ def _cell(text: str, places: Sequence[int], read: Read) -> Visible:
     if "\\|" in text:
         # The backslash before a bar is not shown.
         shown = [at for at in range(len(text)) if not text.startswith("\\|", at)]
-        text = "".join(text[at] for at in shown)
-        places = [places[at] for at in shown]
+        text, places = picked(text, places, shown)
     return read(text, places)
 
 

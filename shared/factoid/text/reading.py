@@ -145,11 +145,11 @@ def _sentences(block: Block, splitter: SentenceSplitter | None) -> Iterator[Sent
 def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Span]:
     spans: list[Span] = []
     for first, last in _turns(visible.text):
-        part = visible if (first, last) == (0, len(visible.text)) else _slice(visible, first, last)
-        spans += [
-            (first + start, first + end)
-            for start, end in block_sentences(part.text, part.protected, splitter)
-        ]
+        part = visible
+        if last - first < len(visible.text):
+            part = _slice(visible, first, last)
+        for start, end in block_sentences(part.text, part.protected, splitter):
+            spans.append((first + start, first + end))
     return [span for span in spans if not ONLY_MARKS.fullmatch(visible.text, *span)]
 
 
@@ -159,10 +159,8 @@ def _row_spans(block: Block, splitter: SentenceSplitter | None) -> list[Span]:
     pieces: list[Span] = []
     for first, last in block.cells:
         cell = _slice(visible, first, last)
-        pieces += [
-            (first + start, first + end)
-            for start, end in block_sentences(cell.text, cell.protected, splitter)
-        ]
+        for start, end in block_sentences(cell.text, cell.protected, splitter):
+            pieces.append((first + start, first + end))
     spans: list[Span] = []
     size = 0
     for start, end in pieces:

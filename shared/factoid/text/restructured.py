@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from factoid.text.blocks import Block, Lead, Visible, VisibleText
+from factoid.text.blocks import Block, Lead, Visible, VisibleText, picked
 from factoid.text.cover import FILLER
 from factoid.text.dialect_rules import CODE, REST_DIRECTIVE, REST_TARGET, TABLES, UNSEEN
 from factoid.text.lines import line_starts
@@ -93,8 +93,7 @@ def restructured_inline(source: str, places: Sequence[int]) -> Visible:
     """
     if FILLER in source:
         shown = [at for at, character in enumerate(source) if character != FILLER]
-        source = "".join(source[at] for at in shown)
-        places = [places[at] for at in shown]
+        source, places = picked(source, places, shown)
     seen = VisibleText()
     done = 0
     for match in _INLINE.finditer(source):
@@ -323,12 +322,10 @@ class _Reader:
         name = directive["name"].lower().rpartition(":")[2]
         first = number + 1  # of the options
         if directive["title"] and name not in _NO_ARGUMENT | _HIDDEN:
-            version = (
-                _VERSION.match(directive["title"])
-                if name.startswith(("version", "deprecated"))
-                else None
-            )
-            begin = directive.start("title") + (version.end() if version else 0)
+            begin = directive.start("title")
+            if name.startswith(("version", "deprecated")):
+                version = _VERSION.match(directive["title"])
+                begin += version.end() if version else 0
             self.covered.append((at, at + begin))
             first = self._behind_paragraph(number, behind)
             self._add_lines(number, first)
@@ -422,10 +419,9 @@ class _Reader:
         )
         if self.term:
             leads = (self.term[1],)
-            blocks = [
-                replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block
-                for block in blocks
-            ]
+            for number, block in enumerate(blocks):
+                if block.kind == "paragraph":
+                    blocks[number] = replace(block, kind="item", leads=leads)
         self.result += blocks
 
     def _add_code(self, first: int, behind: int) -> None:

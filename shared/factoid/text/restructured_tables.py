@@ -43,16 +43,18 @@ def directive_table(
         if visible.text:
             leads = (Lead(*title, visible.text),)
             blocks.append(Block("paragraph", *title, visible))
-    count = text[slice(*options["header-rows"])] if "header-rows" in options else ""
-    headers = min(int(count), _MOST_HEADERS) if count.isdecimal() and len(count) < 3 else 0
+    headers = 0
+    if "header-rows" in options:
+        count = text[slice(*options["header-rows"])]
+        if count.isdecimal() and len(count) < 3:
+            headers = min(int(count), _MOST_HEADERS)
     if "header" in options:
         lines = [options["header"], *lines]
         headers += 1
-    rows = (
-        _list_rows(text, lines)
-        if name == "list-table"
-        else [list(_values(text, *line)) for line in lines]
-    )
+    if name == "list-table":
+        rows = _list_rows(text, lines)
+    else:
+        rows = [list(_values(text, *line)) for line in lines]
     return [*blocks, *_named(rows, headers, leads, inline)]
 
 

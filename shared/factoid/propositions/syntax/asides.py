@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import agrees, copula, determiner, is_set_off, repeatable
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
@@ -158,17 +158,16 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
         return False  # "the monitor of X, which …": either may be meant
     if tree.tags[noun] in PROPER:
         return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
-    finite = next(
-        (token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb
-    )
+    finite = tree.finite(verb)
     return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
 
 
 def _precedes_verb(tree: Tree, pronoun: int) -> bool:
     """Return whether a verb follows a pronoun, apart from adverbs."""
-    following = range(pronoun + 1, len(tree.words))
-    after = next((token for token in following if not tree.tags[token].startswith("RB")), pronoun)
-    return tree.tags[after] in VERB or tree.tags[after] == "MD"
+    for tag in [*tree.tags[pronoun + 1 :], tree.tags[pronoun]]:
+        if not tag.startswith("RB"):
+            return tag in VERB or tag == "MD"
+    return False
 
 
 def _is_negated(tree: Tree, noun: int) -> bool:
@@ -177,7 +176,10 @@ def _is_negated(tree: Tree, noun: int) -> bool:
 
 def _first_word(tree: Tree, child: int) -> int:
     """Return the first token of a phrase that is no mark."""
-    return next((token for token in tree.subtree(child) if tree.deps[token] != "punct"), child)
+    for token in tree.subtree(child):
+        if tree.deps[token] != "punct":
+            return token
+    return child
 
 
 def _is_beside(tree: Tree, noun: int, child: int) -> bool:
@@ -263,15 +265,15 @@ def _apposition(
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):
         return None  # "(WHO)" is another name
     subject = repeatable(tree, name, () if reverse else {*cut, child})
-    if not subject or (
-        not reverse and max(token for token in subject if isinstance(token, int)) > child
-    ):
+    if not subject or (not reverse and max(tokens(subject)) > child):
         return None
     subject.append(copula(tree, head, name))
     if not reverse:
         return Statement(subject)
     description = repeatable(tree, role, {*cut, child})
-    return Statement(items=[*subject, *description]) if description else None
+    if not description:
+        return None
+    return Statement(items=[*subject, *description])
 
 
 def _is_listed(tree: Tree, noun: int, child: int) -> bool:

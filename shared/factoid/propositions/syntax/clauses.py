@@ -425,8 +425,11 @@ class _Splitter:
             opening = [token for token in phrase if token < min(joined_subject, joined)]
             if tree.has_dep(opening, ("case",)):
                 return []
-        fronted = [child for child in tree.all(head, *_ADVERBIALS, "advmod") if child < subject]
-        return [child for child in fronted if not self._is_connective(child)]
+        fronted = []
+        for child in tree.all(head, *_ADVERBIALS, "advmod"):
+            if child < subject and not self._is_connective(child):
+                fronted.append(child)
+        return fronted
 
     def _is_connective(self, adverbial: int) -> bool:
         """Return whether an adverbial only relates its clause to the text before.

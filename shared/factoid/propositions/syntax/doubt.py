@@ -90,9 +90,11 @@ def _groups(tree: Tree) -> list[set[int]] | None:
         if word not in _MARKS:
             continue
         if open_marks and tree.words[open_marks[-1]] == _OPENING.get(word):
-            inside = range(open_marks.pop() + 1, token)
-            words = [at for at in inside if tree.deps[at] != "punct"]
-            groups.append({at for at in words if tree.tags[at] not in RELATIVE_TAGS})
+            group = set()
+            for inner in range(open_marks.pop() + 1, token):
+                if tree.deps[inner] != "punct" and tree.tags[inner] not in RELATIVE_TAGS:
+                    group.add(inner)
+            groups.append(group)
         else:
             open_marks.append(token)
     for left, right in pairwise(range(len(tree.words))):

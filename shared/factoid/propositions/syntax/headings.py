@@ -157,13 +157,19 @@ _NUMBERING = re.compile(
 _FILE = re.compile(r"^(?=\S+$)\S*?(?:_|\.\w{2,5}$|://)")
 # Topics, numbers and verb phrases, in lower case
 _NO_ENTITY = re.compile(
-    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|table|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
-    r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to|before|after|add|apply|ask|"
-    r"avoid|build|buy|cancel|change|check|choose|clean|close|configure|connect|contact|create|deploy|download|enable|empty|"
-    r"fill|find|fit|get|give|insert|install|keep|know|learn|let|make|mount|move|open|prepare|read|remove|replace|request|"
-    r"reset|return|run|see|select|send|set|sign|start|stop|store|switch|take|test|turn|understand|update|upgrade|use|view|"
+    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|table|history|outline|timeline|index|comparison|glossary"
+    rf"|culture|geography|economy)\s+of\b|"
+    r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to"
+    r"|before|after|add|apply|ask|"
+    r"avoid|build|buy|cancel|change|check|choose|clean|close|configure|connect|contact|create"
+    r"|deploy|download|enable|empty|"
+    r"fill|find|fit|get|give|insert|install|keep|know|learn|let|make|mount|move|open|prepare|read"
+    r"|remove|replace|request|"
+    r"reset|return|run|see|select|send|set|sign|start|stop|store|switch|take|test|turn|understand"
+    r"|update|upgrade|use|view|"
     r"your|our|my|we|you|i|it|this|that|these|those|no|not|all|more|other|"
-    r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
+    r"(?!(?:working|operating|opening|parking|building|training|meeting"
+    r"|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
 _THINGS = (

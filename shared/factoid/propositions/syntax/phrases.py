@@ -110,9 +110,7 @@ def agrees(tree: Tree, subject: int, verb: int) -> bool:
 
     Where their forms do not show it, they agree.
     """
-    finite = next(
-        (token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb
-    )
+    finite = tree.finite(verb)
     if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
         return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
     return tree.lower[finite] not in ("were", "do") and tree.tags[finite] != "VBP"

@@ -601,7 +601,7 @@ def is_noun_phrase(heading: str) -> bool:
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
     if len(words) == 1:
-        return _is_nominal(heading.lower()) or any(not letter.isalpha() for letter in heading)
+        return _is_nominal(heading.lower()) or not heading.isalpha()
     if is_name(heading):
         within = [word for word in words if word.lower() in _PREPOSITIONS]
         return not within and (_is_nominal(heading) or _is_nominal(heading.lower()))

@@ -128,6 +128,13 @@ class Tree:
             return self.subjects[index] is not None and self.child(index, "det", "cop") is None
         return self.tags[index] in _FINITE
 
+    def finite(self, head: int) -> int:
+        """Return the first finite verb of a predicate, or its head if none is finite."""
+        for token in self.auxiliaries[head]:
+            if self.is_finite(token):
+                return token
+        return head
+
     def is_clause(self, head: int) -> bool:
         """Return whether a token heads a finite clause.
 

@@ -1,6 +1,6 @@
-"""Sentences for the rows of tables.
+"""Write propositions for the rows of tables.
 
-The cells of a row with the names of their columns, and what the row is about.
+They have the cells of a row with the names of their columns, and what the row is about.
 
 A row is one proposition, "City: Oslo; Hotel: Grand; Price: 240". One that is long is several, each
 of which begins with the cells that name the row.
@@ -208,7 +208,7 @@ def _pieces(field: _Field, text: str) -> list[_Field]:
 def cell_pieces(text: str) -> list[Span]:
     """Return the parts of a cell's text, of several sentences each, as spans in it.
 
-    One part if it is short.
+    A short text is one part.
     """
     if count_words(text) <= LONGEST_PIECE:
         return [(0, len(text))]
@@ -243,7 +243,7 @@ def _labelled(name: str, text: str) -> str:
 def _key(cells: Sequence[tuple[str, str]]) -> range:
     """Return the places of the cells that name a row.
 
-    Its first short text, and what stands before it; none without a text.
+    These are its first short text, and what stands before it; a row without a text has none.
     """
     for place, (_, text) in enumerate(cells):
         if text.strip() and not NUMBER.fullmatch(text.strip()) and count_words(text) <= _KEY_WORDS:

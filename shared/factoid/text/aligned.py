@@ -111,7 +111,7 @@ def _is_table(text: str, rows: Sequence[Row], *, is_ruled: bool) -> bool:
 def _run(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row], bool]:
     """Return the lines from one on that stand in the same columns.
 
-    Their rows follow, and whether a rule is below the first.
+    The result also has their rows, and whether a rule is below the first.
     """
     start, end = lines[first]
     line = text[start:end]
@@ -126,7 +126,7 @@ def _run(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], 
 def _tabbed(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row]]:
     """Return the lines from one on that have tabs in them.
 
-    Their rows follow if all have as many cells.
+    The result also has their rows if all have as many cells.
     """
     last = first
     while last < len(lines) and "\t" in text[slice(*lines[last])].strip():
@@ -166,7 +166,7 @@ def _cells_between(text: str, line: Line, separator: str) -> Row:
 def _spaced(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row], bool]:
     """Return the lines from one on that leave the same places blank.
 
-    Their rows follow, and whether a rule is below the first.
+    The result also has their rows, and whether a rule is below the first.
     """
     ink = 0
     columns: Columns = []

@@ -107,7 +107,7 @@ def _united(spans: Sequence[Span]) -> list[Span]:
 class Lead(NamedTuple):
     """A text above a block that the block goes on from.
 
-    A list's introduction, an item above an item of a list in it.
+    Such are a list's introduction, and the item above a list within it.
     """
 
     start: int  # its span in the source
@@ -147,7 +147,7 @@ class Block:
     def moved(self, by: int) -> Block:
         """Return a block of a part of a text as one of the whole.
 
-        The part begins `offset` characters after the start of the whole.
+        The part begins `by` characters after the start of the whole.
         """
         if not by:
             return self

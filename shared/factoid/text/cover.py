@@ -1,6 +1,6 @@
-"""What is hidden of a text.
+"""Hide parts of a text.
 
-Recorded stretch by stretch, and written without a change of any position.
+They are recorded stretch by stretch, and written without a change of any position.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Cover:
     def hide_lines(self, first: int, following: int) -> int:
         """Hide lines but for the marks of quotes before them.
 
-        Return the number of the line behind them.
+        The result is the number of the line behind them.
         """
         for number in range(first, following):
             content = self.contents.get(number, self.at(number))

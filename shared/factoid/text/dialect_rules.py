@@ -1,6 +1,6 @@
 """The syntax of Markdown's dialects, rule by rule.
 
-Each with the tool whose documentation describes it.
+Each rule names the tool whose documentation describes it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _is_quoted(source: str, match: re.Match[str]) -> bool:
 def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
     """Say whether braces at the end of something are its attributes.
 
-    They may be prose, code or LaTeX as well.
+    Braces may be prose, code or LaTeX as well.
     """
     start = match.start()
     if source.endswith(("%}}", ">}}"), 0, start):  # of what a shortcode makes
@@ -157,7 +157,7 @@ def _is_attribute_line(_: str, match: re.Match[str]) -> bool:
 def is_component(source: str, match: re.Match[str]) -> bool:
     """Say whether a tag is one of a component.
 
-    It may be HTML or a type such as `List<String>` as well.
+    Other tags are HTML or a type such as `List<String>`.
     """
     name = match["name"]
     before = _before(source, match.start())

@@ -50,7 +50,7 @@ _SLASHES = re.compile(
 _SLASHES_END = re.compile(r"/{3,}+")
 _INDENTED = re.compile(r"(?: {4}|\t)[ \t]*+(?:[\w-]++:|- )")
 _EXPORT = re.compile(
-    # an expression over several lines
+    # An expression over several lines
     r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"
     r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\("
     r"|class\s++\w++|"
@@ -187,7 +187,7 @@ class _Scan:
     def _is_indented_code(self, number: int, at: int) -> bool:
         """Say whether a line is code by its indentation.
 
-        Keep what is prose by its container from being it.
+        Lines that are prose in their container are kept from being code.
         """
         indentation = self.text[self.cover.starts[number] : at].expandtabs(4)
         if len(indentation) >= 4 and (self.is_after_blank or self.is_in_code):
@@ -267,7 +267,7 @@ class _Scan:
     def _apply_to_line(self, rule: Rule, number: int, content: int) -> int:
         """Return the number of the line behind syntax that fills its lines.
 
-        It is 0 if there is none.
+        The number is 0 if there is no such syntax.
         """
         match = rule.pattern.match(self.text, content, content + LONGEST)
         if not match or not LINE_END.match(self.text, match.end()):
@@ -314,7 +314,7 @@ class _Scan:
     def _raw(self, number: int, content: int) -> int:
         """Return the line behind HTML or formulas in which nothing is a dialect.
 
-        It is 0 if none starts here.
+        The result is 0 if none starts here.
         """
         text = self.text
         if text.startswith("<!--", content):
@@ -426,7 +426,7 @@ class _Scan:
     def _read_rest(self, number: int, content: int, end: int) -> int:
         """Read a directive, a target or a comment of reStructuredText.
 
-        Return the line to go on with, 0 if none starts here.
+        The result is the line to go on with, 0 if none starts here.
         """
         if REST_TARGET.fullmatch(self.text, content, end):
             return self.cover.hide_lines(number, number + 1)
@@ -495,7 +495,7 @@ class _Scan:
     def _hide_options(self, number: int) -> int:
         """Hide the options below the first line of a directive.
 
-        Return the number of the line behind them.
+        The result is the number of the line behind them.
         """
         first = number + 1
         following = first
@@ -553,7 +553,7 @@ class _Scan:
     def _export_end(self, number: int, content: int) -> int:
         """Return the line behind what MDX exports or computes over several lines.
 
-        It is 0 if the line starts neither.
+        The result is 0 if the line starts neither.
         """
         if not _EXPORT.match(self.text, content, content + LONGEST):
             return 0

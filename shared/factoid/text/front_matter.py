@@ -1,7 +1,6 @@
-"""Front matter.
+"""Read front matter, the fields that stand before a text.
 
-The fields that stand before a text, in YAML between lines of "---" or in TOML between lines of
-"+++".
+They are written in YAML between lines of "---" or in TOML between lines of "+++".
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def front_matter(
 ) -> tuple[dict[str, Any], int]:
     """Return the fields of a text's front matter, and where the rest of the text starts.
 
-    ({}, 0) if it has none.
+    The result is ({}, 0) if the text has none.
 
     Front matter that cannot be parsed has no fields, and still is not part of the text. Of YAML,
     aliases are not read.
@@ -90,7 +89,8 @@ def title_of(fields: dict[str, Any]) -> str:
 def _yaml_fields(block: str, depth: int) -> dict[Any, Any]:
     """Return the fields of a block of YAML.
 
-    Raise a ValueError if it is none, or could fill the memory.
+    Raises:
+        ValueError: The block is no YAML, or could fill the memory.
     """
     import yaml
 

@@ -1,6 +1,6 @@
 """Tell what stands around a line.
 
-Running text, a list, verse, the head of a page, a letter, a conversation, a log.
+There may be running text, a list, verse, the head of a page, a letter, a conversation or a log.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def is_author(line: Line) -> bool:
 def is_verse(line: Line) -> bool:
     """Tell whether a block is verse.
 
-    Short lines with capital letters, most of them without a full stop.
+    Verse has short lines with capital letters, most of them without a full stop.
     """
     rows = [row.strip() for row in line.text.strip().split("\n")]
     if len(rows) < 2 or max(map(len, rows)) > _VERSE_CHARS or line_starts(line.text):

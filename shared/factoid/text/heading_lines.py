@@ -1,6 +1,6 @@
 """Tell what a line could be if it stands alone.
 
-A numbered heading, one in capitals, a caption, a date.
+It may be a numbered heading, one in capitals, a caption or a date.
 
 This looks at one line only. `plain_headings` decides by what stands around it.
 """
@@ -218,7 +218,7 @@ def is_caption(text: str) -> bool:
 def is_notice(text: str) -> bool:
     """Tell whether a line may stand above the title of a text.
 
-    A date, or "For immediate release".
+    Such lines are dates and "For immediate release".
     """
     line = text.strip()
     return _NOTICE.fullmatch(line) is not None or _DATE.fullmatch(line) is not None
@@ -237,7 +237,7 @@ def is_page_line(text: str) -> bool:
 def _may_be_heading(line: str, rest: str) -> bool:
     """Return whether nothing says that a line is no heading.
 
-    The rest is what follows its number.
+    `rest` is what follows its number.
     """
     if (
         _OPENING_MARK.match(line)

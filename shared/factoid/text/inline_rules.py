@@ -177,7 +177,7 @@ def _state_class() -> type[Any]:
 def _image(state: Any, silent: bool) -> bool:
     """Read an image as the text in its brackets.
 
-    Markdown-it's rule would parse this text as often as it is nested.
+    The rule of markdown-it would parse this text as often as it is nested.
     """
     from markdown_it.helpers import parseLinkLabel
     from markdown_it.rules_inline import image
@@ -244,7 +244,7 @@ def _literal(state: Any, silent: bool) -> bool:
 def _may_close(state: Any, start: int) -> bool:
     """Return whether a bracket may be closed.
 
-    The parser would go on to the end of the text for each one.
+    Without this check, the parser would go on to the end of the text for each bracket.
     """
     source: str = state.src
     return source.find("]", start, start + _LONGEST_LABEL) >= 0
@@ -324,7 +324,7 @@ def _ends_part_of_word(state: Any) -> bool:
 def _is_bold_by_lines(state: Any) -> bool:
     """Return whether a text has words between double underscores that are no names of Python.
 
-    All of them are bold.
+    If it has, all words between such underscores are bold.
     """
     if "underscores" not in state.env:
         words = _BETWEEN_LINES.finditer(state.src)
@@ -405,7 +405,7 @@ def _emoji(state: Any, silent: bool) -> bool:
 def _pair(state: Any, silent: bool) -> bool:
     """Read text that is struck out or marked.
 
-    Its marks are hidden, and what is between them is read on.
+    The marks are hidden, and what is between them is read on.
     """
     closers = state.env.setdefault("pairs", {})
     if mark := closers.get(state.pos):

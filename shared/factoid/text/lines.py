@@ -11,7 +11,7 @@ from typing import NamedTuple
 _DASHES = "-–*+·‣∙"
 _BULLETS = "•●○◦◉■□▪▫◆◇►▶▸▹➢➤➔⁃❖❑❒\uf0a7\uf0b7\uf0d8\uf076\uf0fc\uf0be"
 _BOXES = "☐☑☒✓✔✗✘"  # say something, and belong to their item
-# arrows, numbers in circles, emoji
+# Arrows, numbers in circles, emoji
 _SIGNS = "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"
 _START = re.compile(
     rf"""^[^\S\n]*+(?:
@@ -185,7 +185,7 @@ def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:
 def _number(written: str) -> int:
     """Return the value of a number in digits or in Chinese characters.
 
-    Of the Chinese ones, it reads those with two characters at most.
+    Chinese numbers are read up to two characters.
     """
     if written.isdigit():
         return int(written)
@@ -202,7 +202,7 @@ def _last_before(text: str, at: int) -> str:
 def number_length(item: str) -> int:
     """Return how many characters the number at the start of an item takes.
 
-    The space behind it counts; without a number it is 0.
+    The space behind the number counts; without a number the result is 0.
     """
     number = _ITEM_NUMBER.match(item)
     return number.end() if number else 0
@@ -216,7 +216,7 @@ def is_bullet(text: str) -> bool:
 def _bullets_in_line(text: str) -> list[LineStart]:
     """Return the items of a list on the line of its introduction.
 
-    "Services: • repair • cleaning".
+    "Services: • repair • cleaning" has two items.
     """
     starts = []
     covered: dict[str, int] = {}  # how far the list of each bullet reaches that was found last

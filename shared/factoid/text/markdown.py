@@ -1,6 +1,6 @@
 """Read Markdown into blocks.
 
-Markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them.
+The parser markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ class _Reader:
     def _is_row(self, number: int) -> bool:
         """Return whether a line below a table's header is a row.
 
-        It has a bar, or the table has one column.
+        A row has a bar, or the table has one column.
         """
         line = self._text_of(number)
         return "|" in line or "|" not in self._text_of(number - 1).strip(" \t>|")
@@ -377,7 +377,8 @@ class _Reader:
     def _read_directive(self, token: Token, first: int, last: int) -> bool:
         """Read what a directive of MyST has beside its code.
 
-        A caption, or all of it if it is a table; say whether it was one.
+        Beside code stands a caption; a table is read as a whole. The result is whether the
+        directive was a table.
         """
         directive = DIRECTIVE.fullmatch(token.info.strip())
         if directive is None:
@@ -570,7 +571,7 @@ def _blank_marks(line: str) -> str:
 def _too_deep(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield the lines of outermost quotes and lists of which the parser skipped a part.
 
-    They are the lines `[first, end)`.
+    The lines are `[first, end)`.
     """
     outermost = (0, 0)
     for token in tokens:

@@ -1,6 +1,6 @@
 """Find headings that the notation of a plain text marks.
 
-Wiki, AsciiDoc, reStructuredText and underlines.
+The notations are those of wikis, AsciiDoc and reStructuredText, and underlines.
 
 Markdown's own parser reads `# Heading`, and underlines in Markdown.
 """
@@ -119,7 +119,7 @@ def _rows(text: str, start: int) -> list[_Row]:
 def _listings(rows: list[_Row]) -> dict[int, int]:
     """Return the last line of each listing, by its first line.
 
-    Such are AsciiDoc's listings between `----`.
+    AsciiDoc has listings between `----`, for example.
     """
     last: dict[int, int] = {}
     closing: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """Decide whether a text is Markdown, reStructuredText or plain.
 
-By what its metadata say, else by what stands in it.
+The metadata of the text decide, else what stands in it.
 """
 
 from __future__ import annotations

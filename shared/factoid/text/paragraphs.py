@@ -1,6 +1,6 @@
 """Cut a paragraph into what stands in its lines.
 
-Rows of a table, items of a list, and what they go on from.
+These are rows of a table, items of a list, and what they go on from.
 """
 
 from __future__ import annotations
@@ -103,9 +103,8 @@ class Above:
 def lead_of(block: Block | None) -> tuple[Lead, ...]:
     """Return what a list goes on from.
 
-    A sentence that ends in a colon, a question that stands alone, or an item.
-
-    The first sentence of an item is enough.
+    It is a sentence that ends in a colon, a question that stands alone, or an item. The first
+    sentence of an item is enough.
     """
     if block is None or block.kind not in ("paragraph", "item"):
         return ()
@@ -140,7 +139,7 @@ def _is_question(block: Block) -> bool:
 def caption_of(block: Block | None) -> tuple[Lead, ...]:
     """Return what the rows of a table go on from.
 
-    Its caption, or a sentence that ends in a colon.
+    They go on from the table's caption, or from a sentence that ends in a colon.
     """
     if block is not None and block.kind == "paragraph" and _CAPTION.match(block.visible.text):
         text = " ".join(block.visible.text.split())
@@ -206,9 +205,9 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
 
 
 def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...]) -> list[Block]:
-    """Return the rows of a table with the names of its columns, which the row of a number holds.
+    """Return the rows of a table with the names of its columns.
 
-    -1 if none does.
+    The row of the number `header` holds the names; -1 if none does.
     """
     names: tuple[str, ...] = ()
     blocks = []
@@ -439,7 +438,7 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
 def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
     """Return what an item of a plain list goes on from.
 
-    The items above it that are less indented, and an introduction.
+    These are the items above it that are less indented, and an introduction.
     """
     listed = above.items
     while listed and listed[-1][0] > column:

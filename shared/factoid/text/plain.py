@@ -1,6 +1,7 @@
 """Read plain text into blocks.
 
-Paragraphs, items of lists, rows between bars, and indented code. Every character is text.
+The blocks are paragraphs, items of lists, rows between bars, and indented code. Every character is
+text.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def find_headings(lines: Sequence[Line], is_plain: bool = True) -> list[Heading]
 def _below_marked(evident: Mapping[int, int], marked: Mapping[int, int]) -> dict[int, int]:
     """Return the levels of all headings.
 
-    Those found by evidence are below the marked one above them.
+    Headings found by evidence are below the marked one above them.
     """
     levels: dict[int, int] = {}
     above = 1
@@ -196,7 +196,7 @@ def _asks_in_bold(line: Line) -> bool:
 def _captions(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, int]:
     """Return where the rows end that stand right below a caption, by the caption's place.
 
-    It heads nothing else.
+    The caption heads nothing else.
     """
     reaches: dict[int, int] = {}
     for place, line in enumerate(lines):
@@ -443,7 +443,7 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
 def _names_part(above: _Candidate, candidate: _Candidate) -> bool:
     """Return whether a line is the name of the part whose number stands above it.
 
-    "CHAPTER IV", "The Storm".
+    "The Storm" is such a line below "CHAPTER IV".
     """
     is_part = above.line.number is not None and above.line.number.has_word
     return (

@@ -1,6 +1,7 @@
 """Read a text once.
 
-Its blocks, and its sentences as a reader sees them, with the place of each character in the source.
+The result is its blocks, and its sentences as a reader sees them, with the place of each character
+in the source.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Sentence:
 def moved(sentences: Sequence[Sentence], by: int) -> list[Sentence]:
     """Return the sentences of a part of a text as those of the whole.
 
-    The part begins `offset` characters after the start of the whole.
+    The part begins `by` characters after the start of the whole.
     """
     if not by:
         return list(sentences)

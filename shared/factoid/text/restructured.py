@@ -1,6 +1,6 @@
 """Read reStructuredText into blocks.
 
-Its directives, literal blocks and inline markup; the rest is read as plain text.
+Directives, literal blocks and inline markup are read here, the rest as plain text.
 
 Headings are found in `factoid.text.marked_headings`, tables and lists where those of plain text
 are.
@@ -154,7 +154,7 @@ def _end_of_label(label: str, start: int) -> int:
 def _length_of_path(name: str) -> int:
     """Return how many characters of an object's name are not shown.
 
-    "~flask.Flask" is "Flask", "!x" is "x".
+    "~flask.Flask" is shown as "Flask", "!x" as "x".
     """
     if name.startswith("~"):
         return name.rfind(".") + 1 or 1

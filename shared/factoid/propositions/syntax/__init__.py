@@ -1,6 +1,6 @@
 """Make propositions by syntax.
 
-A dependency parse (`tree`), splitting rules (`clauses`), reference and rendering.
+The steps are a dependency parse (`tree`), splitting rules (`clauses`), reference and rendering.
 """
 
 from factoid.propositions.syntax.propositionizer import SyntaxPropositionizer

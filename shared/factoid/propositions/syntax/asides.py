@@ -150,7 +150,7 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
 def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
     """Return whether "which" means a noun, and not all that was said before.
 
-    A name, or a plural with the verb of one.
+    It means the noun if this is a name, or a plural with the verb of one.
     """
     if tree.lower[verb] in ("means", "mean", "meant"):
         return False
@@ -190,7 +190,7 @@ def _is_beside(tree: Tree, noun: int, child: int) -> bool:
 def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> bool:
     """Return whether a relative pronoun surely means a noun.
 
-    "who" is not "in May", "at the office" or one of two people.
+    "who" does not mean "in May", "at the office" or one of two people.
     """
     if tree.lower[noun] in LEXICON["times"] and len(antecedent) == 1:
         return False
@@ -308,7 +308,7 @@ def _is_listed(tree: Tree, noun: int, child: int) -> bool:
 def _is_identified(tree: Tree, noun: int) -> bool:
     """Return whether a noun phrase names something that a separate statement can be about.
 
-    Not "a report" or "ships".
+    "A report" and "ships" name no such thing.
     """
     definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
     return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None

@@ -278,7 +278,7 @@ class _Splitter:
     def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
         """Return whether a conjunction without a comma may join smaller things.
 
-        "accounts that are flagged or suspended …".
+        It does in "accounts that are flagged or suspended …".
         """
         tree = self.tree
         if cc - 1 != head and tree.tags[cc - 1] in VERB:
@@ -371,7 +371,7 @@ class _Splitter:
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject inherits.
 
-        Auxiliaries or copula; None if unclear.
+        It inherits auxiliaries or a copula. The result is None if this is unclear.
         """
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]

@@ -47,7 +47,7 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
 def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
     """Return whether a statement ends with a word that another has to follow.
 
-    "The company reserves the right to".
+    "The company reserves the right to" is one.
     """
     words = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
     if not words or not any(map(tree.is_word, range(words[-1] + 1, len(tree.words)))):
@@ -82,7 +82,7 @@ def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
 def _groups(tree: Tree) -> list[set[int]] | None:
     """Return the tokens that belong together, in brackets, in a word or in a name.
 
-    None if a bracket has no partner.
+    The result is None if a bracket has no partner.
     """
     groups: list[set[int]] = []
     open_marks: list[int] = []

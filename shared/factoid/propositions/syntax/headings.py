@@ -1,6 +1,6 @@
 """Find what the headings above a passage name.
 
-An entity, an aspect of one, or nothing that a pronoun may mean.
+A heading names an entity, an aspect of one, or nothing that a pronoun may mean.
 
 A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed:
 `Kind.UNKNOWN` fits "he" and "she" if nothing speaks against it, but never "it".
@@ -112,7 +112,7 @@ def kind(name: str) -> Kind:
 def is_name(phrase: str) -> bool:
     """Return whether a phrase may be a name.
 
-    One to five capitalised words, apart from particles such as "van der".
+    A name has one to five capitalised words, apart from particles such as "van der".
     """
     words = phrase.split()
     if not (1 <= len(words) <= 5 and words[0][0].isupper()):
@@ -272,7 +272,7 @@ def headings(title: str, section: str) -> Headings:
 def _is_full_name(heading: Heading, is_title: bool) -> bool:
     """Return whether a heading is somebody's full name.
 
-    Of names that nobody knows, only a title is: not "Unsafe Rust".
+    A name that nobody knows is one only as a title: "Unsafe Rust" is none.
     """
     name = heading.name
     known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(

@@ -1,6 +1,7 @@
 """Judge phrases.
 
-Which noun to repeat, agreement, the marks around one, whether a statement stands alone.
+The rules say which noun to repeat, whether words agree, which marks stand around a phrase, and
+whether a statement stands alone.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def determiner(tree: Tree, noun: int) -> str:
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     """Return a noun phrase without its preposition, asides and `cut`.
 
-    Nothing if it is too long to repeat, or not a noun's.
+    The result is empty if the phrase is too long to repeat, or not a noun's.
     """
     if tree.tags[noun] in VERB or tree.lower[noun] in ("the", "a", "an"):
         return []
@@ -134,7 +135,7 @@ def nouns(tree: Tree, head: int) -> list[int]:
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return the number of content words.
+    """Return the number of content words in items.
 
     These are nouns, verbs, adjectives, adverbs, numbers, and the words of `names` that will replace
     tokens.
@@ -179,7 +180,7 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     """Return whether items form a statement.
 
-    A finite verb (or an inserted form of "be"), and at least `words` words.
+    A statement has a finite verb (or an inserted form of "be"), and at least `words` words.
     """
     finite = False
     length = 0
@@ -198,7 +199,7 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 def rests_on_clause_before(tree: Tree, head: int) -> bool:
     """Return whether a clause says nothing without the one before it.
 
-    "…; otherwise it rusts", "…; unless it rains".
+    Such are "…; otherwise it rusts" and "…; unless it rains".
     """
     has_mark = tree.child(head, "mark") is not None
     if has_mark or tree.has_word(tree.children[head], ("otherwise",)):
@@ -216,7 +217,7 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
 def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
     """Return whether the verb is said elsewhere.
 
-    "but others are not", "and so does Canon"; not "what it is".
+    It is in "but others are not" and "and so does Canon", but not in "what it is".
     """
     clause = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
     for at, (first, second) in enumerate(pairwise(clause)):
@@ -238,7 +239,7 @@ def strip(
 ) -> Sequence[int]:
     """Drop conjunctions and punctuation at both ends of a phrase.
 
-    `keep_opening` keeps opening quotes and brackets.
+    With `keep_opening`, opening quotes and brackets stay.
     """
     start = 0
     end = len(phrase)

@@ -26,10 +26,10 @@ VERSION = 12  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
-# characters allowed between the top of a document and its first passage, apart from the title
+# Characters allowed between the top of a document and its first passage, apart from the title.
 _FRONT = 200
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
-# content words of a fact; very short ones are close to too many questions for dense retrieval
+# Content words of a fact; very short ones are close to too many questions for dense retrieval.
 _MIN_WORDS = 4
 
 
@@ -73,7 +73,7 @@ class SyntaxPropositionizer:
     ) -> list[str]:
         """Return the propositions of a passage with these sentences.
 
-        The next trees are those of the texts to parse.
+        The next of `trees` are those of the texts to parse.
         """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)

@@ -99,7 +99,7 @@ class Discourse:
     """The entities mentioned so far in a passage."""
 
     headings: Headings
-    # the passage may be the first under its heading; in a later one "it" means the passage before
+    # The passage may be the first under its heading; in a later one "it" means the passage before.
     opens: bool = True
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
@@ -488,7 +488,7 @@ class Discourse:
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
     """Return whether a clause names an entity itself.
 
-    "He sent Martin to school" is not about Martin.
+    "He sent Martin to school" cannot be about Martin.
     """
     name = entity.name.split()
     for clause in (head, *tree.all(head, "ccomp", "xcomp", "csubj")):
@@ -595,7 +595,7 @@ def _is_expletive(tree: Tree, index: int) -> bool:
 def is_noun_phrase(heading: str) -> bool:
     """Return whether a heading names a thing, as far as its parse shows.
 
-    Not "Cleans itself", "Short" or "Yank the gem".
+    "Cleans itself", "Short" and "Yank the gem" name none.
     """
     words = heading.split()
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):

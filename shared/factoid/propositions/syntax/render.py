@@ -34,7 +34,7 @@ class Mention:
 def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -> str:
     """Return items as a sentence.
 
-    Spaced, capitalised, closed; mentions are given by their first token.
+    The sentence is spaced, capitalised and closed; mentions are given by their first token.
     """
     text = ""
     covered = range(0)  # tokens that the last mention written out replaces

@@ -64,7 +64,7 @@ class Tree:
     def _mend_tags(self) -> None:
         """Tag a participle that heads a clause without an auxiliary as past tense.
 
-        Taggers confuse them.
+        Taggers confuse the two.
         """
         for index, tag in enumerate(self.tags):
             if tag != "VBN" or self.auxiliaries[index]:
@@ -138,7 +138,7 @@ class Tree:
     def is_clause(self, head: int) -> bool:
         """Return whether a token heads a finite clause.
 
-        A finite verb, or a predicate with a finite auxiliary or copula.
+        Such a token is a finite verb, or a predicate with a finite auxiliary or copula.
         """
         return self.is_finite(head) or self.has_tag(self.auxiliaries[head], _FINITE)
 

@@ -12,6 +12,7 @@ from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tok
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
+_NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 # "X is a name given to …" says nothing without the clause.
 _GENERIC = frozenset(
     "name term word process method way part type kind form place thing one group set number "
@@ -101,9 +102,6 @@ def describe(
         return None  # another noun may be meant
     described = subject_head if predicate else noun
     return Statement([*antecedent, copula(tree, head, described)])
-
-
-_NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 
 
 def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:

@@ -17,7 +17,8 @@ from itertools import islice
 class Language:
     """What tells abbreviations from ends of sentences in texts of a language.
 
-    All words are in lower case, but for some titles; abbreviations are without their last full stop.
+    All words are in lower case, but for some titles; abbreviations are without their last full
+    stop.
     """
 
     # The language is known by them; capitalised, they start a sentence behind an abbreviation.
@@ -153,7 +154,8 @@ POLISH = _language(
     "i w na z do się nie to jest że o jak za po od ale co przez dla są była był było który która "
     "które tym tego już ten ta te on ona oni czy oraz jego jej ich może tylko według gdy kiedy "
     "więc jednak potem ponadto a",
-    open="ul św ks mjr kpt por ppor np tj al im woj pow gm ok tzn pt wg red tłum os pl abp bp sp m.in str min",
+    open="ul św ks mjr kpt por ppor np tj al im woj pow gm ok tzn pt wg red tłum os pl abp bp sp "
+    "m.in str min",
     closing="r in gr w rr n.e p.n.e",
     numbers="s t",
 )

@@ -1,4 +1,7 @@
-"""Find tables in plain text whose columns are held apart by white space alone, as people type them and tools print them."""
+"""Find tables in plain text whose columns only white space holds apart.
+
+People type them, and tools print them.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ Row = list[Cell]
 _GAP = re.compile(r"\S(?: {2,}|[ ]*\t[\t ]*)\S")
 _SENTENCE_GAP = re.compile(r"[.!?…][\"'”’)]? {2}\S")
 _LEADER = re.compile(
-    r"(?<=[^\W_])(?:(?: \.{4,}| \.{3}(?= \d)|(?: \.){3,}) ?(?=[^\s.a-z])|(?: ?\.{6,}|(?: \.){6,}) ?(?=[^\s.]))"
+    r"(?<=[^\W_])(?:(?: \.{4,}| \.{3}(?= \d)|(?: \.){3,}) ?(?=[^\s.a-z])"
+    r"|(?: ?\.{6,}|(?: \.){6,}) ?(?=[^\s.]))"
 )  # from a name to its value: "Weight ..... 12 kg"
 _RULE = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})*\s*")
 _INK = re.compile(r"\S+")
 _NARROWEST_GAP = 2  # blank characters between two columns in all lines
 _WIDEST_LINE = 500  # characters; no table that somebody typed is as wide
 _LONGEST_CELL = 40  # words
-_LONG_CELLS = 5  # words on average; two columns of longer cells are prose that was set in two columns
+_LONG_CELLS = (
+    5  # words on average; two columns of longer cells are prose that was set in two columns
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,10 @@ def aligned_tables(text: str) -> Iterator[AlignedTable]:
 
 
 def cell_source(text: str, cell: Cell, places: Sequence[int]) -> tuple[str, list[int]]:
-    """Return the characters of a cell and their places in the source; `places` are those of the text's characters."""
+    """Return the characters of a cell and their places in the source.
+
+    `places` are those of the text's characters.
+    """
     return _written(text, cell), [places[place] for place in cell]
 
 
@@ -86,7 +95,7 @@ def _is_running_text(text: str, run: Sequence[Line]) -> bool:
 def _is_table(text: str, rows: Sequence[Row], *, is_ruled: bool) -> bool:
     """Return whether there are enough rows, of cells that are not sentences side by side."""
     count = len(rows)
-    width = max((len(row) for row in rows), default=0)
+    width = max(map(len, rows), default=0)
     if count < 2 or width < 2 or (count < 3 and width < 3 and not is_ruled):
         return False
     long_columns = 0
@@ -100,7 +109,10 @@ def _is_table(text: str, rows: Sequence[Row], *, is_ruled: bool) -> bool:
 
 
 def _run(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row], bool]:
-    """Return the lines from one on that stand in the same columns, their rows, and whether a rule is below the first."""
+    """Return the lines from one on that stand in the same columns.
+
+    The result also has their rows, and whether a rule is below the first.
+    """
     start, end = lines[first]
     line = text[start:end]
     if len(line) > _WIDEST_LINE or _GAP.search(line) is None:
@@ -112,15 +124,17 @@ def _run(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], 
 
 
 def _tabbed(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row]]:
-    """Return the lines from one on that have tabs in them, and their rows if all have as many cells."""
+    """Return the lines from one on that have tabs in them.
+
+    The result also has their rows if all have as many cells.
+    """
     last = first
     while last < len(lines) and "\t" in text[slice(*lines[last])].strip():
         last += 1
     run = lines[first:last]
-    by_tab = [_cells_between(text, line, "\t") for line in run]
-    by_tabs = [_cells_between(text, line, "\t+") for line in run]
-    for rows in (by_tab, by_tabs):
-        if len({len(row) for row in rows}) == 1:
+    for separator in ("\t", "\t+"):
+        rows = [_cells_between(text, line, separator) for line in run]
+        if len(set(map(len, rows))) == 1:
             return run, rows
     return run, []
 
@@ -150,7 +164,10 @@ def _cells_between(text: str, line: Line, separator: str) -> Row:
 
 
 def _spaced(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row], bool]:
-    """Return the lines from one on that leave the same places blank, their rows, and whether a rule is below the first."""
+    """Return the lines from one on that leave the same places blank.
+
+    The result also has their rows, and whether a rule is below the first.
+    """
     ink = 0
     columns: Columns = []
     count = 0

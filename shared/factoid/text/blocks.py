@@ -18,10 +18,10 @@ class Visible(NamedTuple):
     Attributes:
         text: The characters that a reader sees. A line break is a line feed.
         offsets: The place in the source of each character of the text; it never falls.
-        protected: Spans of the text in which no sentence ends, such as inline code and formulas; in order,
-            and none overlaps another.
-        opening: The start of each run of marks that opens something, by its end: both are places in the
-            source. Such are `**` before a bold word and `[` before the text of a link.
+        protected: Spans of the text in which no sentence ends, such as inline code and formulas; in
+            order, and none overlaps another.
+        opening: The start of each run of marks that opens something, by its end: both are places in
+            the source. Such are `**` before a bold word and `[` before the text of a link.
         closing: The end of each run of marks that closes something, by its start.
         is_strong: Whether all of the text is bold.
     """
@@ -72,7 +72,15 @@ class VisibleText:
         start = len(text) - len(text.lstrip())
         end = max(start, len(text.rstrip()))
         protected = protected_within(_united(self.protected), start, end)
-        return Visible(text[start:end], self.offsets[start:end], protected, self.opening, self.closing)
+        return Visible(
+            text[start:end], self.offsets[start:end], protected, self.opening, self.closing
+        )
+
+
+def picked(text: str, places: Sequence[int], shown: Sequence[int]) -> tuple[str, list[int]]:
+    """Return those of a text's characters that are shown, and the place of each in the source."""
+    characters = "".join(text[at] for at in shown)
+    return characters, [places[at] for at in shown]
 
 
 def protected_within(protected: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
@@ -97,7 +105,10 @@ def _united(spans: Sequence[Span]) -> list[Span]:
 
 
 class Lead(NamedTuple):
-    """A text above a block that the block goes on from: a list's introduction, an item above an item of a list in it."""
+    """A text above a block that the block goes on from.
+
+    Such are a list's introduction, and the item above a list within it.
+    """
 
     start: int  # its span in the source
     end: int
@@ -110,8 +121,8 @@ class Block:
 
     Attributes:
         kind: What it is. An item's further paragraphs are paragraphs.
-        start, end: Its span in the source: without the marks of lists and quotes before it, with the
-            marks inside, with a code block's fences or indentation.
+        start, end: Its span in the source: without the marks of lists and quotes before it, with
+            the marks inside, with a code block's fences or indentation.
         visible: What a reader sees of it. Of a row, the cells with " | " between them.
         level: Of a heading, from 1; of an item, the number of lists that it is in.
         cells: Of a row, the spans of its cells in the visible text, in order; empty ones, too.
@@ -134,7 +145,10 @@ class Block:
     number: int = 0
 
     def moved(self, by: int) -> Block:
-        """Return a block of a part of a text as one of the whole, which begins so many characters before."""
+        """Return a block of a part of a text as one of the whole.
+
+        The part begins `by` characters after the start of the whole.
+        """
         if not by:
             return self
         offsets = [at + by for at in self.visible.offsets]

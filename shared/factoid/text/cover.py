@@ -1,4 +1,7 @@
-"""What is hidden of a text: recorded stretch by stretch, and written without a change of any position."""
+"""Hide parts of a text.
+
+They are recorded stretch by stretch, and written without a change of any position.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import Literal
 FILLER = "\ue0f0"  # one hidden character; the reader of inlines drops it
 BREAK = "\ue0f1"  # hidden, too; a line that holds it (first hidden character) is a block of its own
 
-# What becomes of text that is shown within something hidden: it is a block of its own (and hidden where it is
-# not alone on its line), flows with the text around it, or is the one if it is alone and else the other.
+# What becomes of text that is shown within something hidden: it is a block of its own (and hidden
+# where it is not alone on its line), flows with the text around it, or is the one if it is alone
+# and else the other.
 Shown = Literal["title", "text", "either"]
 
 _BACKTICKS = re.compile(r"`+")
@@ -64,14 +68,22 @@ class Cover:
         self._output[at] = character
 
     def hide_lines(self, first: int, following: int) -> int:
-        """Hide lines but for the marks of quotes before them; return the number of the line behind them."""
+        """Hide lines but for the marks of quotes before them.
+
+        The result is the number of the line behind them.
+        """
         for number in range(first, following):
             content = self.contents.get(number, self.at(number))
             self.hide(number, content, self.end(number))
         return following
 
     def hide(
-        self, number: int, start: int, end: int, shown: tuple[int, int] | None = None, kind: Shown = "title"
+        self,
+        number: int,
+        start: int,
+        end: int,
+        shown: tuple[int, int] | None = None,
+        kind: Shown = "title",
     ) -> None:
         """Hide a stretch that starts on a line but for what is shown."""
         if shown:
@@ -113,12 +125,18 @@ class Cover:
     def _write(self, number: int) -> None:
         """Write a line with what is hidden on it."""
         visible = self._visible(number)
-        titles = [(begin, stop) for begin, stop, kind in self._shown.get(number, ()) if kind != "text"]
-        starts_block = bool(titles) and all(_is_within(self._stripped(*part), titles[0]) for part in visible)
-        is_alone = starts_block or all(kind != "title" for *_, kind in self._shown.get(number, ()))
-        if not is_alone:
-            extra = [(begin, stop) for begin, stop, kind in self._shown[number] if kind == "title"]
-            self._hidden[number] += extra
+        blocks: list[tuple[int, int]] = []  # what may be a block of its own
+        only_blocks: list[tuple[int, int]] = []  # what is nothing else
+        for begin, stop, kind in self._shown.get(number, ()):
+            if kind != "text":
+                blocks.append((begin, stop))
+            if kind == "title":
+                only_blocks.append((begin, stop))
+        starts_block = bool(blocks) and all(
+            _is_within(self._stripped(*part), blocks[0]) for part in visible
+        )
+        if only_blocks and not starts_block:
+            self._hidden[number] += only_blocks
             visible = self._visible(number)
         content = self.contents[number]
         if not visible and number not in self.html_lines:
@@ -127,7 +145,7 @@ class Cover:
         for start, end in self._hidden[number]:
             self.fill(start, end, FILLER)
         if starts_block and visible:
-            self.fill(content, titles[0][0], FILLER)
+            self.fill(content, blocks[0][0], FILLER)
             self._output[content] = BREAK
 
     def fill(self, start: int, end: int, character: str) -> None:

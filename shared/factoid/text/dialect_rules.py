@@ -1,4 +1,7 @@
-"""The syntax of Markdown's dialects, rule by rule: each with the tool whose documentation describes it."""
+"""The syntax of Markdown's dialects, rule by rule.
+
+Each rule names the tool whose documentation describes it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,8 @@ _ITEM = (
 _MORE_ITEMS = _ITEM.replace("?P<key>", "?:")
 _ATTRIBUTES = rf"\{{[ ]*+(?P<colon>:?)[ ]*+(?:{_ITEM})(?:[ ]++{_MORE_ITEMS})*+[ ]*+\}}"
 _HTML_KEY = re.compile(
-    r"(?:id|class|style|width|height|target|rel|title|alt|lang|dir|align|loading|download|type|start|hidden|markdown|role|"
+    r"(?:id|class|style|width|height|target|rel|title|alt|lang|dir|align|loading|download|type"
+    r"|start|hidden|markdown|role|"
     r"tabindex|key|l|name|href|src|label|layout|toc|(?:data|aria|fig|tbl|layout|bs|toc)-[\w-]+)"
 )
 _QUOTED = r"""(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)')"""
@@ -67,12 +71,14 @@ _TAG = (
     rf"(?:=(?:\"[^\"]*+\"|'[^']*+'|{_BRACES}|[^\s\"'=<>`{{}}]++))?|{_BRACES}))*+){_GAP}?/?>"
 )
 _TAG_TITLE = re.compile(
-    r"""\b(?:label|title|header|heading|summary|caption|alt)=\{?(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)'|`(?P<rest>[^`\n$]++)`)"""
+    r"\b(?:label|title|header|heading|summary|caption|alt)=\{?"
+    r"""(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)'|`(?P<rest>[^`\n$]++)`)"""
     r"""|<TabItem[^>]*?\svalue="(?P<value>[^"\n]++)\"(?![^>]*\slabel=)"""
 )
 LINE_END = re.compile(r"[ \t]*+\r?(?:\n|\Z)")
 _IMPORT = (
-    r"import\s++(?:(?:type\s++)?[\w$*]++(?:\s++as\s++[\w$]++)?\s*+(?:,\s*+\{[\w$,\s]*+\}\s*+)?from\s*+"
+    r"import\s++(?:(?:type\s++)?[\w$*]++(?:\s++as\s++[\w$]++)?\s*+"
+    r"(?:,\s*+\{[\w$,\s]*+\}\s*+)?from\s*+"
     r"|\{[\w$,\s]*+\}\s*+from\s*+)?(?P<quote>['\"])[^'\"\n]++(?P=quote)[ \t]*+;?"
 )
 _NOT_BLANK = r"\n(?![ \t]*+\r?\n)"
@@ -86,7 +92,10 @@ def _is_quoted(source: str, match: re.Match[str]) -> bool:
 
 
 def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
-    """Say whether braces at the end of something are its attributes, and not prose, code or LaTeX."""
+    """Say whether braces at the end of something are its attributes.
+
+    Braces may be prose, code or LaTeX as well.
+    """
     start = match.start()
     if source.endswith(("%}}", ">}}"), 0, start):  # of what a shortcode makes
         return True
@@ -102,8 +111,13 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
         return True
     if owner == "]" and not (is_after_space and is_last):
         opening = source.rfind("[", max(0, place - LONGEST), place)
-        before = source[opening - 1 : opening] if opening > 0 else ""
-        return opening >= 0 and not before.isalnum() and before != "\\" and (names_a_place or not is_after_space)
+        before = _before(source, opening)
+        return (
+            opening >= 0
+            and not before.isalnum()
+            and before != "\\"
+            and (names_a_place or not is_after_space)
+        )
     if owner in ("`", ":") and not is_after_space:
         return names_a_place or owner == ":" or _HTML_KEY.fullmatch(match["key"]) is not None
     if owner == ":" and names_a_place and source[place - 2 : place - 1].isalnum():
@@ -113,12 +127,19 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
         return owner in ("*", "_", "~", "=", "^", "+", ">", '"') and is_meant
     if is_last:
         line = source[source.rfind("\n", 0, start) + 1 : start].lstrip(" >\t")
-        return names_a_place or (line.startswith(("#", ":")) and _HTML_KEY.fullmatch(match["key"]) is not None)
+        return names_a_place or (
+            line.startswith(("#", ":")) and _HTML_KEY.fullmatch(match["key"]) is not None
+        )
     return False
 
 
+def _before(source: str, place: int) -> str:
+    """Return the character before a place, "" at the start."""
+    return source[place - 1] if place > 0 else ""
+
+
 def _is_span(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     is_meant = match["key"] is None or _HTML_KEY.fullmatch(match["key"]) is not None
     return is_meant and not before.isalnum() and before not in ("]", "!", "\\")
 
@@ -134,15 +155,23 @@ def _is_attribute_line(_: str, match: re.Match[str]) -> bool:
 
 
 def is_component(source: str, match: re.Match[str]) -> bool:
-    """Say whether a tag is one of a component, and neither HTML nor a type such as `List<String>`."""
+    """Say whether a tag is one of a component.
+
+    Other tags are HTML or a type such as `List<String>`.
+    """
     name = match["name"]
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     attributes = match["attributes"]
     if not name[0].isupper():
         return "={" in attributes
     if before == "\\" or name in _UPPER_HTML:
         return False
-    if match[0].startswith("</") or match[0].endswith("/>") or "=" in attributes or "{" in attributes:
+    if (
+        match[0].startswith("</")
+        or match[0].endswith("/>")
+        or "=" in attributes
+        or "{" in attributes
+    ):
         return True
     if before.isalnum() or before == "_":
         return False
@@ -150,13 +179,13 @@ def is_component(source: str, match: re.Match[str]) -> bool:
 
 
 def _is_comment(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     behind = source[match.end() : match.end() + 1]
     return not before.isalnum() and not behind.isalnum()
 
 
 def _is_role(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    before = _before(source, match.start())
     return not before.isalnum() and before not in ("$", "\\", "`", "}", "_", "^")
 
 
@@ -166,8 +195,7 @@ def _is_in_heading(source: str, match: re.Match[str]) -> bool:
 
 
 def _is_block_id(source: str, match: re.Match[str]) -> bool:
-    before = source[match.start() - 1 : match.start()] if match.start() else "\n"
-    return before in (" ", "\t", "\n", ">")
+    return _before(source, match.start()) in ("", " ", "\t", "\n", ">")
 
 
 _UPPER_HTML = set(
@@ -178,7 +206,11 @@ _UPPER_HTML = set(
 
 
 def _line(
-    dialect: str, mark: str, pattern: str, shown: re.Pattern[str] | None = None, accepts: Accepts | None = None
+    dialect: str,
+    mark: str,
+    pattern: str,
+    shown: re.Pattern[str] | None = None,
+    accepts: Accepts | None = None,
 ) -> Rule:
     return Rule(dialect, mark, re.compile(pattern), "title", shown, accepts)
 
@@ -199,7 +231,8 @@ LINES = (
     _line(
         "MS Learn: rows, columns, zones, monikers and code",
         ":::",
-        r":::[ \t]*+(?:moniker|zone|row|column|code|image|video|form)(?:-end)?\b(?:[^\n\":]|\"[^\"\n]*+\"|:(?!::))*+:*",
+        r":::[ \t]*+(?:moniker|zone|row|column|code|image|video|form)(?:-end)?\b(?:[^\n\":]"
+        r"|\"[^\"\n]*+\"|:(?!::))*+:*",
         _ALT,
     ),
     _line(
@@ -209,17 +242,23 @@ LINES = (
         _TITLE,
         lambda _, match: re.match(r":++[ \t]*+\{[\w:-]++\}", match[0]) is None,
     ),
-    _line("mkdocstrings: documentation of an object", ":::", r":::[ \t]++[A-Za-z_]\w*+(?:\.\w++)++"),
-    _line("VitePress: a group of code", ":::", r":{3,}+[ \t]*+(?:code-group|v-pre|raw|tabs)\b[^\n]*+"),
+    _line(
+        "mkdocstrings: documentation of an object", ":::", r":::[ \t]++[A-Za-z_]\w*+(?:\.\w++)++"
+    ),
+    _line(
+        "VitePress: a group of code", ":::", r":{3,}+[ \t]*+(?:code-group|v-pre|raw|tabs)\b[^\n]*+"
+    ),
     _line(
         "Docusaurus: a container with a title in brackets",
         ":::",
-        r":{3,}+[ \t]*+[A-Za-z][\w-]*+\[(?P<shown>(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\][ \t]*+(?:\{[^{}\n]*+\})?",
+        r":{3,}+[ \t]*+[A-Za-z][\w-]*+\[(?P<shown>(?:[^\[\]\n]"
+        r"|\[[^\[\]\n]*+\])*+)\][ \t]*+(?:\{[^{}\n]*+\})?",
     ),
     _line(
         "VuePress, VitePress and Docusaurus: a container",
         ":::",
-        r":{3,}+[ \t]*+[A-Za-z][\w-]*+(?:[ \t]++(?P<shown>[^\s{:][^\n{]*+))?[ \t]*+(?:\{[^{}\n]*+\})?[ \t:]*+",
+        r":{3,}+[ \t]*+[A-Za-z][\w-]*+(?:[ \t]++(?P<shown>[^\s{:][^\n{]*+))?[ \t]*+"
+        r"(?:\{[^{}\n]*+\})?[ \t:]*+",
     ),
     _line("All with containers: the end of one", ":::", r":{3,}+"),
     _line(
@@ -235,7 +274,8 @@ LINES = (
     _line(
         "GitHub and Obsidian: a callout",
         "[!",
-        r"\[!(?!include\b|video\b|code)[A-Za-z][\w -]*+(?:\|[^\]\n]*+)?\][-+]?[ \t]*+(?P<shown>[^\n]*+)",
+        r"\[!(?!include\b|video\b|code)[A-Za-z][\w -]*+(?:\|[^\]\n]*+)?\][-+]?[ \t]*+"
+        r"(?P<shown>[^\n]*+)",
         accepts=_is_quoted,
     ),
     _line("FastAPI: an included file", "{*", r"\{\*(?:[^\n{}*]|\*(?!\}))*+\*\}"),
@@ -243,11 +283,23 @@ LINES = (
     _line("pymdownx: a snippet", ";--8<--", r";-{1,2}8<-{1,}[ \t]*+\"[^\"\n]*+\"[^\n]*+"),
     _line("Python-Markdown: a table of contents", "[TOC", r"\[TOC\]"),
     _line("Markdown Preview: a table of contents", "[toc", r"\[toc\]"),
-    _line("GitLab and VuePress: a table of contents", "[[", r"\[\[[ ]*+_?(?:TOC|toc|Toc)_?[ ]*+\]\]"),
-    _line("kramdown: attributes of a block", "{:", r"\{:{1,2}(?:/?[A-Za-z_-]*+|[A-Za-z][\w-]*+[ \t]++/)\}"),
-    _line("kramdown: attributes of a block", "{:", r"\{:[ ]*+(?:toc|[A-Za-z]++:)(?:[ ]++[^{}\n]*+)?\}"),
+    _line(
+        "GitLab and VuePress: a table of contents", "[[", r"\[\[[ ]*+_?(?:TOC|toc|Toc)_?[ ]*+\]\]"
+    ),
+    _line(
+        "kramdown: attributes of a block",
+        "{:",
+        r"\{:{1,2}(?:/?[A-Za-z_-]*+|[A-Za-z][\w-]*+[ \t]++/)\}",
+    ),
+    _line(
+        "kramdown: attributes of a block", "{:", r"\{:[ ]*+(?:toc|[A-Za-z]++:)(?:[ ]++[^{}\n]*+)?\}"
+    ),
     _line("kramdown: options", "{::", r"\{::[A-Za-z]++[ ][^{}\n]*+/?\}"),
-    _line("kramdown: attributes of a block", "{:", rf"\{{:[ ]*+{_MORE_ITEMS}(?:[ ]++(?:{_MORE_ITEMS}|toc))*+[ ]*+\}}"),
+    _line(
+        "kramdown: attributes of a block",
+        "{:",
+        rf"\{{:[ ]*+{_MORE_ITEMS}(?:[ ]++(?:{_MORE_ITEMS}|toc))*+[ ]*+\}}",
+    ),
     _line("Python-Markdown: attributes of a block", "{", _ATTRIBUTES, accepts=_is_attribute_line),
     _line("VitePress: a snippet", "<<<", r"<<<[ \t]*+[@./][^\n]*+"),
     _line("VuePress: included code", "@[", r"@\[[\w-]++\]\([^()\n]*+\)"),
@@ -268,14 +320,16 @@ PARTS = (
     _part(
         "Hugo: a term of the glossary",
         "{{<",
-        rf"\{{\{{<[ \t]*+glossary_tooltip\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})|\{{(?!\{{))*+>\}}\}}",
+        rf"\{{\{{<[ \t]*+glossary_tooltip\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})"
+        rf"|\{{(?!\{{))*+>\}}\}}",
         "text",
         re.compile(rf"\btext={_QUOTED}|\bterm_id=\"(?P<value>[^\"\n]++)\"(?![^\n]*\btext=)"),
     ),
     _part(
         "Hugo: a link",
         "{{<",
-        rf"\{{\{{<[ \t]*+(?:link|api-reference)\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})|\{{(?!\{{))*+>\}}\}}",
+        rf"\{{\{{<[ \t]*+(?:link|api-reference)\b(?:[^>{{\n]|{_NOT_BLANK}|>(?!\}}\}})"
+        rf"|\{{(?!\{{))*+>\}}\}}",
         "text",
         re.compile(rf"\btext={_QUOTED}"),
     ),
@@ -296,7 +350,8 @@ PARTS = (
         "title",
         re.compile(
             rf"\b(?:title|label|header|heading|summary|caption)={_QUOTED}"
-            r"""|%[ \t]*(?:tab|expand|details|accordion|notice[ \t]+\w+)[ \t]+(?:name=)?"(?P<value>[^"\n]++)\""""
+            r"|%[ \t]*(?:tab|expand|details|accordion|notice[ \t]+\w+)[ \t]+"
+            r"""(?:name=)?"(?P<value>[^"\n]++)\""""
         ),
     ),
     _part(
@@ -311,7 +366,8 @@ PARTS = (
         "title",
         re.compile(
             rf"(?<!code )\b(?:title|description)={_QUOTED}"
-            r"""|%[ \t]*update\b[^%]*?\bdate="(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
+            r"|%[ \t]*update\b[^%]*?\bdate="
+            r""""(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
         ),
     ),
     _part(
@@ -321,7 +377,11 @@ PARTS = (
         "text",
         accepts=_is_in_heading,
     ),
-    _part("mdBook: an included file", "{{#", r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}"),
+    _part(
+        "mdBook: an included file",
+        "{{#",
+        r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}",
+    ),
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
     _part("Hugo: a comment", "{{", r"\{\{-?[ ]?/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/[ ]?-?\}\}"),
     _part("Docusaurus: an id, MDX: a comment", "{/*", r"\{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}"),
@@ -374,7 +434,8 @@ PARTS = (
     _part(
         "Obsidian: the id of a block",
         "^",
-        r"\^(?=[\w-]*+(?:\s|\Z))(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9-]{4,60}+(?=[ \t]*+\r?(?:\n|\Z))",
+        r"\^(?=[\w-]*+(?:\s|\Z))(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9-]{4,60}+(?=[ \t]*+\r?(?:\n"
+        r"|\Z))",
         accepts=_is_block_id,
     ),
     _part("GitBook: an icon", ":", r":[a-z0-9]++(?:-[a-z0-9]++)*+:(?=</i>)"),
@@ -391,7 +452,12 @@ PARTS = (
 REGIONS = (
     Region("pymdownx: a snippet", "--8<--", re.compile(r"--8<--"), re.compile(r"--8<--")),
     Region("Obsidian: a comment", "%%", re.compile(r"%%"), re.compile(r"%%")),
-    Region("kramdown: a comment", "{::comment}", re.compile(r"\{::comment\}"), re.compile(r"\{:/(?:comment)?\}")),
+    Region(
+        "kramdown: a comment",
+        "{::comment}",
+        re.compile(r"\{::comment\}"),
+        re.compile(r"\{:/(?:comment)?\}"),
+    ),
     Region(
         "Liquid: a comment",
         "{%",
@@ -408,8 +474,10 @@ TITLED = set(
 )
 TEXTUAL = TITLED | set(
     "tab-set grid grid-item figure versionadded versionchanged versionremoved deprecated "
-    "container div eval-rst only pull-quote highlights compound glossary hlist tabs card-carousel field- "
-    "list button-ref blockquote subfigure exercise-start exercise-end solution-start solution-end".split()
+    "container div eval-rst only pull-quote highlights compound glossary hlist tabs card-carousel "
+    "field- "
+    "list button-ref blockquote subfigure exercise-start exercise-end solution-start "
+    "solution-end".split()
 )
 UNSEEN = set(
     "toctree tableofcontents contents include bibliography footbibliography image index "
@@ -417,10 +485,21 @@ UNSEEN = set(
     "iframe video youtube embed".split()
 )
 CODE = set("code code-block code-cell sourcecode literalinclude".split())
-DOMAINS = ("prf:", "py:", "c:", "cpp:", "js:", "rst:", "std:")  # of directives that name what their text describes
+DOMAINS = (
+    "prf:",
+    "py:",
+    "c:",
+    "cpp:",
+    "js:",
+    "rst:",
+    "std:",
+)  # of directives that name what their text describes
 TABLES = set("list-table csv-table".split())  # read from a fence
-# Directives and targets of reStructuredText, which stay behind where documents were moved to Markdown.
-REST_DIRECTIVE = re.compile(r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?")
+# Directives and targets of reStructuredText, which stay behind where documents were moved to
+# Markdown.
+REST_DIRECTIVE = re.compile(
+    r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?"
+)
 REST_TARGET = re.compile(r"\.\.[ \t]++(?:_[^:\n`]++|_`[^`\n]++`|__):(?:[ \t][^\n]*+)?")
 DIRECTIVE = re.compile(r"\{(?P<name>[A-Za-z][\w:.-]*+)\}[ \t]*+(?P<title>[^\n]*+)")
 

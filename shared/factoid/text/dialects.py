@@ -1,4 +1,7 @@
-"""Hide the syntax that tools for documentation add to Markdown, so that a parser of CommonMark reads what readers see."""
+"""Hide the syntax that tools for documentation add to Markdown.
+
+A parser of CommonMark then reads what readers see.
+"""
 
 from __future__ import annotations
 
@@ -41,22 +44,28 @@ _PREFIX = re.compile(r"(?:[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+[ \
 _FENCE = re.compile(r"(?P<mark>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)(?P<info>[^\n]*+)")
 _RAW_TAG = re.compile(r"<(?P<name>pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
 _SLASHES = re.compile(
-    r"/{3,}+[ \t]*+(?P<name>[a-z][\w-]*+|[A-Z][\w-]*+(?=[ \t]*+\|))(?:[ \t]*+\|[ \t]*+(?P<title>[^\n]*+))?"
+    r"/{3,}+[ \t]*+(?P<name>[a-z][\w-]*+"
+    r"|[A-Z][\w-]*+(?=[ \t]*+\|))(?:[ \t]*+\|[ \t]*+(?P<title>[^\n]*+))?"
 )
 _SLASHES_END = re.compile(r"/{3,}+")
 _INDENTED = re.compile(r"(?: {4}|\t)[ \t]*+(?:[\w-]++:|- )")
 _EXPORT = re.compile(
-    r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"  # an expression over several lines
-    r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\(|class\s++\w++|"
-    r"default\s++(?:function|class|async|\(|\{|[\w.$]++[;(]|[\w.$]++[ \t]*+(?=\r?(?:\n|\Z)))|\{|\*\s++from|type\s++\w++\s*+=)"
+    # An expression over several lines
+    r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"
+    r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\("
+    r"|class\s++\w++|"
+    r"default\s++(?:function|class|async|\(|\{|[\w.$]++[;(]|[\w.$]++[ \t]*+(?=\r?(?:\n|\Z)))|\{"
+    r"|\*\s++from|type\s++\w++\s*+=)"
 )
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}+\]:[ \t]*+")
 _DEFINITION = re.compile(r":[ \t]++(?=\S)")
 _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ \t]|\[\^")
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
-    r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-|\[toc\]|\[TOC\]"
-    r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
+    r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-"
+    r"|\[toc\]|\[TOC\]"
+    r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]"
+    r"|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,
 )
 _ADMONITION_START = re.compile(r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]")
@@ -65,7 +74,8 @@ _HTML = re.compile(r"</?[a-z][a-z0-9-]*(?=[\s/>]|\Z)|<!--")
 _BLOCK_BREAK = re.compile(r"\+\+\+(?:[ \t]*+\{[^\n]*+)?")
 _COMMENT = re.compile(r"%(?:[ \t]|\r?(?:\n|\Z))")  # of MyST
 _FIELD = re.compile(
-    r":(?!(?:material|octicons|fontawesome|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
+    r":(?!(?:material|octicons|fontawesome"
+    r"|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
 )  # of a list of fields in MyST
 _REST_COMMENT = re.compile(r"\.\.(?=[ \t]++[^\s.]|[ \t]*+(?:\n|\Z))")
 _RULE = re.compile(r"---")
@@ -76,13 +86,13 @@ _PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*+(?:\r?\n|\Z|[-+*#|:]|\d{1,9}[.)][ \t]
 def without_dialects(source: str) -> str:
     """Return a Markdown text of the same length in which syntax that CommonMark lacks is hidden.
 
-    A line that is hidden as a whole is blank, but for the marks of quotes and lists before it; part of a line
-    is `FILLER`. A line of which the rest is a block of its own, such as a title, has one `BREAK` before it.
-    Code in fences and inline code stay as they are.
+    A line that is hidden as a whole is blank, but for the marks of quotes and lists before it; part
+    of a line is `FILLER`. A line of which the rest is a block of its own, such as a title, has one
+    `BREAK` before it. Code in fences and inline code stay as they are.
 
     Args:
-        source: A text in Markdown, without its front matter. Line breaks stay where they are; the two hidden
-            characters are replaced by another one.
+        source: A text in Markdown, without its front matter. Line breaks stay where they are; the
+            two hidden characters are replaced by another one.
     """
     text = source.translate(_SPARE) if FILLER in source or BREAK in source else source
     if _SUSPECT.search(text) is None:
@@ -96,9 +106,13 @@ class _Scan:
     def __init__(self, text: str) -> None:
         self.text = text
         self.cover = Cover(text)
-        self.fence: tuple[str, int, int] | None = None  # its character, its length, the quotes around it
+        self.fence: tuple[str, int, int] | None = (
+            None  # its character, its length, the quotes around it
+        )
         self.fence_column = 0
-        self.directives: list[tuple[str, int, int]] = []  # open ones with Markdown in them, in the same way
+        self.directives: list[
+            tuple[str, int, int]
+        ] = []  # open ones with Markdown in them, in the same way
         self.slashes = 0  # open blocks of pymdownx
         self.closings: dict[str, tuple[int, int | None]] = {}
         self.is_after_blank = True
@@ -106,9 +120,13 @@ class _Scan:
         self.container = ""  # what an indented line may belong to
         self.is_in_html = False
         self.has_components = False
-        self.code: list[tuple[int, int]] = []  # inline code of the paragraph that ends at `code_end`
+        self.code: list[
+            tuple[int, int]
+        ] = []  # inline code of the paragraph that ends at `code_end`
         self.code_end = 0
-        self.has_rest = re.search(rf"^[ \t]*+{REST_DIRECTIVE.pattern}", text, re.MULTILINE) is not None
+        self.has_rest = (
+            re.search(rf"^[ \t]*+{REST_DIRECTIVE.pattern}", text, re.MULTILINE) is not None
+        )
         self.has_toml = text.lstrip("\ufeff").startswith("+++")
 
     def result(self) -> str:
@@ -143,10 +161,13 @@ class _Scan:
         if self.is_in_html:
             self.cover.html_lines.add(number)
         is_code = depth == 0 and self._is_indented_code(number, at)
-        following = (
-            self._read_tags_only(number, content) if is_code else self._read_block(number, at, content, end, depth)
+        if is_code:
+            following = self._read_tags_only(number, content)
+        else:
+            following = self._read_block(number, at, content, end, depth)
+        self.is_after_blank = (
+            self.cover.is_hidden(following - 1) and number not in self.cover.html_lines
         )
-        self.is_after_blank = self.cover.is_hidden(following - 1) and number not in self.cover.html_lines
         return following
 
     def _read_code(self, number: int, at: int, end: int, depth: int) -> int:
@@ -155,14 +176,19 @@ class _Scan:
             self.fence = None
             return self._read(number)
         line = self.text[at:end]
-        is_near = at - self.cover.starts[number] < self.fence_column + 4  # else it is code to CommonMark
+        is_near = (
+            at - self.cover.starts[number] < self.fence_column + 4
+        )  # else it is code to CommonMark
         if is_near and len(line) >= length and line == character * len(line):
             self.fence = None
             self.is_after_blank = True
         return number + 1
 
     def _is_indented_code(self, number: int, at: int) -> bool:
-        """Say whether a line is code by its indentation; keep what is prose by its container from being it."""
+        """Say whether a line is code by its indentation.
+
+        Lines that are prose in their container are kept from being code.
+        """
         indentation = self.text[self.cover.starts[number] : at].expandtabs(4)
         if len(indentation) >= 4 and (self.is_after_blank or self.is_in_code):
             if self.container in _INDENTING and len(indentation) < 8:
@@ -182,7 +208,10 @@ class _Scan:
         return False
 
     def _join_definition(self, number: int, at: int) -> None:
-        """Make an indented paragraph or item of a definition or a component a block, which would be code."""
+        """Make an indented paragraph or item of a definition or a component a block.
+
+        CommonMark would read it as code.
+        """
         prefix = _PREFIX.match(self.text, at)
         content = prefix.end() if prefix else at
         self.cover.fill(self.cover.starts[number], content, FILLER)
@@ -196,11 +225,15 @@ class _Scan:
         if skipped := self._raw(number, content):
             return skipped
         for region in REGIONS:
-            if text.startswith(region.mark, content) and region.opening.fullmatch(text, content, end):
+            if text.startswith(region.mark, content) and region.opening.fullmatch(
+                text, content, end
+            ):
                 closing = self._closing(number, region.closing)
                 if closing is not None:
                     return self.cover.hide_lines(number, closing + 1)
-        if text.startswith("///", content) and (following := self._read_slashes(number, content, end)):
+        if text.startswith("///", content) and (
+            following := self._read_slashes(number, content, end)
+        ):
             return following
         colons = _COLONS.match(text, content, end)
         if colons and (directive := DIRECTIVE.fullmatch(text, colons.end(), end)):
@@ -209,7 +242,11 @@ class _Scan:
             return following
         if content == at and self._read_definition(number, content, end):
             return number + 1
-        if content == at and (field := _FIELD.match(text, content, end)) and field["name"] not in EMOJI:
+        if (
+            content == at
+            and (field := _FIELD.match(text, content, end))
+            and field["name"] not in EMOJI
+        ):
             self.cover.hide(number, content, end, (content + 1, end))
             return self._read_parts(number, field.end())
         if content == self.cover.starts[number]:
@@ -221,12 +258,17 @@ class _Scan:
             if _BLOCK_BREAK.fullmatch(text, content, end) and not self.has_toml:
                 return self.cover.hide_lines(number, number + 1)
         for rule in LINES:
-            if text.startswith(rule.mark, content) and (following := self._apply_to_line(rule, number, content)):
+            if text.startswith(rule.mark, content) and (
+                following := self._apply_to_line(rule, number, content)
+            ):
                 return following
         return self._read_parts(number, content)
 
     def _apply_to_line(self, rule: Rule, number: int, content: int) -> int:
-        """Return the number of the line behind syntax that has its lines for itself, 0 if there is none."""
+        """Return the number of the line behind syntax that fills its lines.
+
+        The number is 0 if there is no such syntax.
+        """
         match = rule.pattern.match(self.text, content, content + LONGEST)
         if not match or not LINE_END.match(self.text, match.end()):
             return 0
@@ -241,7 +283,9 @@ class _Scan:
         following = self.cover.line_of(match.end()) + 1
         if shown:
             return self._read_parts(number, shown[0])
-        return self._hide_indented(following) if rule.dialect.startswith("mkdocstrings") else following
+        if rule.dialect.startswith("mkdocstrings"):
+            return self._hide_indented(following)
+        return following
 
     def _hide_indented(self, number: int) -> int:
         """Hide indented lines from one on; return the number of the line behind them."""
@@ -254,7 +298,9 @@ class _Scan:
 
     def _comment_end(self, number: int) -> int:
         """Return the number of the line behind those of MyST that start with "%"."""
-        while number < len(self.cover.starts) and _COMMENT.match(self.text, self.cover.starts[number]):
+        while number < len(self.cover.starts) and _COMMENT.match(
+            self.text, self.cover.starts[number]
+        ):
             number += 1
         return number
 
@@ -266,7 +312,10 @@ class _Scan:
             self.cover.hide(number, self.cover.at(number), self.cover.end(number))
 
     def _raw(self, number: int, content: int) -> int:
-        """Return the line behind HTML or formulas in which nothing is a dialect, 0 if none starts here."""
+        """Return the line behind HTML or formulas in which nothing is a dialect.
+
+        The result is 0 if none starts here.
+        """
         text = self.text
         if text.startswith("<!--", content):
             closing = self._find("-->", content)
@@ -305,7 +354,9 @@ class _Scan:
 
     # Blocks over several lines
 
-    def _read_fence(self, number: int, content: int, end: int, depth: int, fence: re.Match[str]) -> int:
+    def _read_fence(
+        self, number: int, content: int, end: int, depth: int, fence: re.Match[str]
+    ) -> int:
         mark = fence["mark"]
         self.fence_column = content - self.cover.starts[number]
         if self.directives and not fence["info"].strip():
@@ -322,7 +373,9 @@ class _Scan:
         return number + 1
 
     def _dedent_fence(self, number: int, content: int, mark: str) -> None:
-        """Make a fence in a definition a fence to CommonMark, to which four spaces before it are code.
+        """Make a fence in a definition a fence to CommonMark.
+
+        CommonMark takes it for code, because four spaces stand before it.
 
         The spaces from the fourth on become part of the fence, at its end as well.
         """
@@ -338,7 +391,9 @@ class _Scan:
             self.cover.fill(self.cover.starts[number] + 3, content, mark[0])
             self.cover.fill(self.cover.starts[closing] + 3, at, mark[0])
 
-    def _open_directive(self, number: int, content: int, depth: int, mark: str, directive: re.Match[str]) -> int:
+    def _open_directive(
+        self, number: int, content: int, depth: int, mark: str, directive: re.Match[str]
+    ) -> int:
         """Read the first lines of a directive of MyST, or all of it if readers do not see it."""
         name = directive["name"].lower()
         has_colons = mark[0] == ":"
@@ -347,16 +402,19 @@ class _Scan:
             closing = self._closing(number, re.compile(f"{mark[0]}{{{len(mark)},}}"))
             if closing is not None:
                 return self.cover.hide_lines(number, closing + 1)
-        is_code = name in CODE | TABLES if has_colons else name not in TEXTUAL and not name.startswith(DOMAINS)
+        if has_colons:
+            is_code = name in CODE or name in TABLES
+        else:
+            is_code = name not in TEXTUAL and not name.startswith(DOMAINS)
         if is_code:
-            self.fence = ("`" if has_colons else mark[0], len(mark), depth)
+            self.fence = (mark[0], len(mark), depth)
             if has_colons:
+                self.fence = ("`", len(mark), depth)
                 self._make_fence(number, content, mark)
             return self._hide_options(number)
         shown = None
         if name in TITLED or name.startswith((*DOMAINS, "version", "deprecated")):
-            version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
-            begin = directive.start("title") + (version.end() if version else 0)
+            begin = directive.start("title") + _version_length(name, directive["title"])
             shown = (begin, directive.end("title"))
         self.cover.hide(number, content, directive.end(), shown)
         if shown:
@@ -366,7 +424,10 @@ class _Scan:
         return self._hide_options(number)
 
     def _read_rest(self, number: int, content: int, end: int) -> int:
-        """Read a directive, a target or a comment of reStructuredText; return the line to go on with, 0 if none starts here."""
+        """Read a directive, a target or a comment of reStructuredText.
+
+        The result is the line to go on with, 0 if none starts here.
+        """
         if REST_TARGET.fullmatch(self.text, content, end):
             return self.cover.hide_lines(number, number + 1)
         directive = REST_DIRECTIVE.fullmatch(self.text, content, end)
@@ -381,18 +442,22 @@ class _Scan:
         if name in UNSEEN:
             self.cover.hide(number, content, end)
             self._hide_options(number)
-            return self.cover.hide_lines(number + 1, behind) if name not in ("image", "index") else behind
+            if name in ("image", "index"):
+                return behind
+            return self.cover.hide_lines(number + 1, behind)
         if name in CODE:
             self.cover.hide(number, content, end)
             first = self._hide_options(number)
-            for line in range(first, behind):  # as far to the right as code has to be for CommonMark
+            # As far to the right as code has to be for CommonMark.
+            for line in range(first, behind):
                 start = self.cover.starts[line]
                 if self.text.startswith("  ", start):
                     self.cover.put(start, "\t")
             return max(first, behind)
-        version = _VERSION.match(directive["title"] or "") if name.startswith(("version", "deprecated")) else None
-        begin = directive.start("title") + (version.end() if version else 0)
-        shown = (begin, end) if directive["title"] and name != "figure" else None
+        begin = directive.start("title") + _version_length(name, directive["title"] or "")
+        shown = None
+        if directive["title"] and name != "figure":
+            shown = (begin, end)
         self.cover.hide(number, content, end, shown, "text")
         if shown:
             self._read_parts(number, begin)
@@ -400,11 +465,15 @@ class _Scan:
         return self._hide_options(number)
 
     def _behind_body(self, number: int, content: int) -> int:
-        """Return the number of the line behind those that are more indented than one, without blank lines at the end."""
+        """Return the number of the line behind those that are more indented than one.
+
+        Blank lines at the end are left out.
+        """
         column = content - self.cover.starts[number]
         last = number
         for other in range(number + 1, min(len(self.cover.starts), number + _FARTHEST)):
-            start, end = self.cover.starts[other], self.cover.end(other)
+            start = self.cover.starts[other]
+            end = self.cover.end(other)
             if start >= end:
                 continue
             if not self.text[start : min(end, start + column + 1)].isspace():
@@ -424,12 +493,16 @@ class _Scan:
         self.fence = (":", len(mark), 0)
 
     def _hide_options(self, number: int) -> int:
-        """Hide the options below the first line of a directive; return the number of the line behind them."""
+        """Hide the options below the first line of a directive.
+
+        The result is the number of the line behind them.
+        """
         first = number + 1
         following = first
         shown: list[int] = []  # lines with the text for an image
         while following < min(len(self.cover.starts), first + _MOST_OPTIONS):
-            at, end = self.cover.at(following), self.cover.end(following)
+            at = self.cover.at(following)
+            end = self.cover.end(following)
             if not _OPTION.fullmatch(self.text, at, end):
                 break
             if alternative := _ALTERNATIVE.fullmatch(self.text, at, end):
@@ -456,7 +529,9 @@ class _Scan:
         if not opening or self._closing(number, _SLASHES_END) is None:
             return 0
         self.slashes += 1
-        shown = opening.span("title") if opening["title"] and opening["name"] != "html" else None
+        shown = None
+        if opening["title"] and opening["name"] != "html":
+            shown = opening.span("title")
         self.cover.hide(number, content, end, shown)
         return self._hide_indented(number + 1)
 
@@ -466,12 +541,9 @@ class _Scan:
             return False
         mark = _FOOTNOTE.match(self.text, content, end)
         if not mark and (definition := _DEFINITION.match(self.text, content, end)):
-            above = [
-                other
-                for other in (number - 1, number - 2)
-                if other >= 0 and self.cover.at(other) < self.cover.end(other)
-            ]
-            mark = definition if above else None
+            for other in range(max(0, number - 2), number):
+                if self.cover.at(other) < self.cover.end(other):
+                    mark = definition
         if not mark:
             return False
         self.cover.hide(number, content, end, (mark.end(), end))
@@ -479,7 +551,10 @@ class _Scan:
         return True
 
     def _export_end(self, number: int, content: int) -> int:
-        """Return the line behind what MDX exports or computes over several lines, 0 if it is neither."""
+        """Return the line behind what MDX exports or computes over several lines.
+
+        The result is 0 if the line starts neither.
+        """
         if not _EXPORT.match(self.text, content, content + LONGEST):
             return 0
         known, _ = self.closings.get("export", (0, 0))
@@ -489,8 +564,8 @@ class _Scan:
         last = min(len(self.cover.starts), number + _FARTHEST)
         for other in range(number, last):
             line = self.text[self.cover.starts[other] : self.cover.end(other)]
-            depth += sum(line.count(bracket) for bracket in "([{")
-            depth -= sum(line.count(bracket) for bracket in ")]}")
+            depth += line.count("(") + line.count("[") + line.count("{")
+            depth -= line.count(")") + line.count("]") + line.count("}")
             if depth <= 0 and not line.endswith(("=", "=>", ",", "?", ":", "&&", "||", "+")):
                 return other + 1
         self.closings["export"] = (last, None)
@@ -499,17 +574,24 @@ class _Scan:
     # Parts of lines
 
     def _read_tags_only(self, number: int, content: int) -> int:
-        """Hide tags of components that are alone on an indented line; other indented lines are code."""
+        """Hide tags of components that are alone on an indented line.
+
+        Other indented lines are code.
+        """
         component = next(rule for rule in PARTS if rule.mark == "<")
         matches = []
         at = content
-        while self.has_components and (match := component.pattern.match(self.text, at, at + LONGEST)):
+        while self.has_components and (
+            match := component.pattern.match(self.text, at, at + LONGEST)
+        ):
             if not is_component(self.text, match):
                 return number + 1
             matches.append(match)
             if LINE_END.match(self.text, match.end()):
                 for found in matches:
-                    self.cover.hide(number, *found.span(), shown_in(component, found), component.kind)
+                    self.cover.hide(
+                        number, *found.span(), shown_in(component, found), component.kind
+                    )
                 return self.cover.line_of(match.end()) + 1
             at = match.end()
         return number + 1
@@ -529,7 +611,9 @@ class _Scan:
                 match = None if is_in(covered, at) or is_in(code, at) else self._part(rule, at)
                 if match:
                     insort(covered, match.span())
-                    self.cover.hide(self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind)
+                    self.cover.hide(
+                        self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind
+                    )
                     if rule.mark == "<":
                         self._enter_component(match, at == self.cover.contents[number])
                     farthest = max(farthest, match.end())
@@ -562,3 +646,11 @@ class _Scan:
         if is_escaped or not match or (rule.accepts and not rule.accepts(self.text, match)):
             return None
         return match
+
+
+def _version_length(name: str, title: str) -> int:
+    """Return how many characters the version takes at the start of a directive's title."""
+    if not name.startswith(("version", "deprecated")):
+        return 0
+    version = _VERSION.match(title)
+    return version.end() if version else 0

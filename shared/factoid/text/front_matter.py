@@ -1,4 +1,7 @@
-"""Front matter: the fields that stand before a text, in YAML between lines of "---" or in TOML between lines of "+++"."""
+"""Read front matter, the fields that stand before a text.
+
+They are written in YAML between lines of "---" or in TOML between lines of "+++".
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,29 @@ _FIELD = {
     "+++": re.compile(r"""\[{0,2}["']?[\w.-]{1,80}["']?[ \t]*[\]=]"""),
 }
 _FIELDS_ONLY = re.compile(r"(?:(?:[\w-]+:|[ \t]|- |#).*\n|\r?\n)+")
-_SKIPPED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")  # blank lines and comments before the first field
+_SKIPPED = re.compile(
+    r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
+)  # blank lines and comments before the first field
 _LONGEST = 100_000  # characters; reading YAML takes 5 seconds for each million
 _DEEPEST = 200  # collections inside each other
 
 logger = logging.getLogger(__name__)
 
 
-def front_matter(text: str, *, place: str = "", depth: int = _DEEPEST) -> tuple[dict[str, Any], int]:
-    """Return the fields of a text's front matter, and where the rest of the text starts; ({}, 0) if it has none.
+def front_matter(
+    text: str, *, place: str = "", depth: int = _DEEPEST
+) -> tuple[dict[str, Any], int]:
+    """Return the fields of a text's front matter, and where the rest of the text starts.
 
-    Front matter that cannot be parsed has no fields, and still is not part of the text. Of YAML, aliases are not read.
+    The result is ({}, 0) if the text has none.
+
+    Front matter that cannot be parsed has no fields, and still is not part of the text. Of YAML,
+    aliases are not read.
 
     Args:
         text: The whole text, with or without a byte order mark.
-        place: The name of the text for a warning about front matter that cannot be parsed; without it, there is none.
+        place: The name of the text for a warning about front matter that cannot be parsed; without
+            it, there is none.
         depth: The most collections inside each other.
     """
     opening = _OPENING.match(text)
@@ -51,14 +62,20 @@ def front_matter(text: str, *, place: str = "", depth: int = _DEEPEST) -> tuple[
     try:
         if len(block) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST:,} characters")
-        fields = _yaml_fields(block, depth) if mark == "---" else tomllib.loads(block.replace("\r\n", "\n"))
+        fields = (
+            _yaml_fields(block, depth)
+            if mark == "---"
+            else tomllib.loads(block.replace("\r\n", "\n"))
+        )
     except (ValueError, RecursionError) as error:
         if mark == "---" and not _FIELDS_ONLY.fullmatch(block):
             return {}, 0  # prose below a rule, such as "Note: …"
         if place:
             language = "YAML" if mark == "---" else "TOML"
             reason = " ".join(str(error).split())
-            logger.warning("%s: its front matter is not %s and gives no metadata: %s", place, language, reason)
+            logger.warning(
+                "%s: its front matter is not %s and gives no metadata: %s", place, language, reason
+            )
         return {}, closing.end()
     return {str(name): value for name, value in fields.items()}, closing.end()
 
@@ -70,7 +87,11 @@ def title_of(fields: dict[str, Any]) -> str:
 
 
 def _yaml_fields(block: str, depth: int) -> dict[Any, Any]:
-    """Return the fields of a block of YAML; raise a ValueError if it is none, or could fill the memory."""
+    """Return the fields of a block of YAML.
+
+    Raises:
+        ValueError: The block is no YAML, or could fill the memory.
+    """
     import yaml
 
     try:

@@ -1,9 +1,11 @@
-"""Tell what stands around a line: running text, a list, verse, the head of a page, a letter, a conversation, a log."""
+"""Tell what stands around a line.
+
+There may be running text, a list, verse, the head of a page, a letter, a conversation or a log.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +17,8 @@ SHORT_LINE = 200  # characters of what can be a heading, a question or the head 
 _SHORT_CHARS = 100  # of an author or a date below a title
 _UNWRAPPED = 200  # characters of a line that nobody wrapped
 _REPEATED = 3  # times: speakers, notes
-_LETTER_HEAD, _SIGNATURE = 25, 6  # lines above "Dear …", and below "Yours …"
+_LETTER_HEAD = 25  # lines above "Dear …"
+_SIGNATURE = 6  # lines below "Yours …"
 _VERSE_CHARS = 65
 _LOGGED_SHARE = 6  # one block of so many in a log starts with a time
 _TURNS, _TURNS_SHARE = 4, 3  # turns of a conversation; one block of so many is one
@@ -23,7 +26,9 @@ _SPOKEN_SHARE = 20  # one block of so many in a story is speech
 _END = 20  # characters at the end of a text that show whether it is terminated
 
 LABELLED = re.compile(r"[*_]{0,2}(?![a-zß-ÿ])[^\W_][^:\n.!?;,]{0,39}:[*_]{0,2}(?:\s|\Z)")
-SPEAKER = re.compile(r"[*_]{0,2}[^\W\d_a-zß-ÿ][^\s:]{0,40}(?: [^\W\d_a-zß-ÿ][^\s:]{0,40}){0,3}:[*_]{0,2}(?:\s|\Z)")
+SPEAKER = re.compile(
+    r"[*_]{0,2}[^\W\d_a-zß-ÿ][^\s:]{0,40}(?: [^\W\d_a-zß-ÿ][^\s:]{0,40}){0,3}:[*_]{0,2}(?:\s|\Z)"
+)
 BULLET = re.compile(r"[-+*•●▪■►‣–—✓☐☑➢➤\uf0b7]\s?|[|>]")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’»)\]]*(?:\s|\Z)")
 _TERMINATED = re.compile(r"[.!?:;…。！？：；][\"'”’»)\]*_]*\Z|[\"”’»)\]]\Z")
@@ -74,7 +79,7 @@ def is_terminated(text: str) -> bool:
 
 
 def is_running_text(line: Line) -> bool:
-    """Tell whether a block holds the end of a sentence, and not only that of a sentence above it."""
+    """Tell whether a block holds the end of a sentence that it begins itself."""
     if line.kind == "heading":
         return False
     text = line.text.lstrip()
@@ -91,13 +96,19 @@ def is_list(line: Line) -> bool:
 
 
 def is_author(line: Line) -> bool:
-    """Tell whether a block is so short that it can be an author or a date between a title and the text."""
+    """Tell whether a block is as short as an author or a date.
+
+    Such a block may stand between a title and the text.
+    """
     text = line.text.strip()
     return "\n" not in text and len(text) <= _SHORT_CHARS and not _SENTENCE_END.search(text)
 
 
 def is_verse(line: Line) -> bool:
-    """Tell whether a block is verse: short lines with capital letters, most of them without a full stop."""
+    """Tell whether a block is verse.
+
+    Verse has short lines with capital letters, most of them without a full stop.
+    """
     rows = [row.strip() for row in line.text.strip().split("\n")]
     if len(rows) < 2 or max(map(len, rows)) > _VERSE_CHARS or line_starts(line.text):
         return False
@@ -151,17 +162,24 @@ def repeated(lines: Sequence[Line]) -> set[int]:
     Heads of pages come twice or more, but for numbers in them, and some of them interrupt a
     sentence, or stand beside the number of a page.
     """
-    by_words = {words: found for words, found in _without_numbers(lines).items() if len(found) > 1}
-    again = {place for found in by_words.values() for place in found}
+    by_words: dict[str, list[int]] = {}
+    again: set[int] = set()
+    for words, places_of_words in _without_numbers(lines).items():
+        if len(places_of_words) > 1:
+            by_words[words] = places_of_words
+            again.update(places_of_words)
     at_page_ends = _at_page_ends(lines, again)
     places: set[int] = set()
     for words, found in by_words.items():
         ends = at_page_ends.intersection(found)
         if 3 * len(ends) >= len(found) and any(map(str.isalpha, words)):
             places.update(found)
-        counts = Counter(lines[place].text.strip() for place in found)
-        loud = {text for text, count in counts.items() if count >= _REPEATED and text.isupper()}
-        places.update(place for place in found if lines[place].text.strip() in loud)
+        by_text: dict[str, list[int]] = {}
+        for place in found:
+            by_text.setdefault(lines[place].text.strip(), []).append(place)
+        for text, again_in_text in by_text.items():
+            if len(again_in_text) >= _REPEATED and text.isupper():
+                places.update(again_in_text)
     return places
 
 
@@ -190,7 +208,10 @@ def _without_numbers(lines: Sequence[Line]) -> dict[str, list[int]]:
 
 
 def _at_page_ends(lines: Sequence[Line], again: set[int]) -> set[int]:
-    """Return those of the places whose lines stand where a page ends, alone or among others of the places."""
+    """Return those of the places whose lines stand where a page ends.
+
+    They stand there alone or among others of the places.
+    """
     places: set[int] = set()
     run: list[int] = []
     for place in [*sorted(again), len(lines) + 1]:

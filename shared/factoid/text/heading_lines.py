@@ -1,4 +1,6 @@
-"""Tell what a line could be if it stands alone: a numbered heading, one in capitals, a caption, a date.
+"""Tell what a line could be if it stands alone.
+
+It may be a numbered heading, one in capitals, a caption or a date.
 
 This looks at one line only. `plain_headings` decides by what stands around it.
 """
@@ -30,7 +32,8 @@ _NUMBER_WORDS = (
 ).split()
 _NUMBERED = re.compile(
     rf"""(?:(?P<word>§+|(?i:{_KEYWORD})\b)[ ]?)?
-      (?P<value>\d{{1,3}}(?:\.\d{{1,3}})*[a-z]?|[IVXLC]{{1,7}}|[A-Z]|(?i:{"|".join(_NUMBER_WORDS)})\b)
+      (?P<value>\d{{1,3}}(?:\.\d{{1,3}})*[a-z]?|[IVXLC]{{1,7}}|[A-Z]
+        |(?i:{"|".join(_NUMBER_WORDS)})\b)
       (?P<close>[.):])?(?:[ ]?[-–—:.]?[ ]+(?P<rest>\S.*)|)""",
     re.VERBOSE,
 )
@@ -107,7 +110,8 @@ _PAGE = re.compile(
 _NOTICE = re.compile(
     r"(?:for immediate release|embargoed|all rights reserved|to be continued|written by|edited by|"
     r"translated by|this page is|this page intentionally|signed (?:by|for|on))\b.*|"
-    r"(?:strictly |private and )?confidential|draft|copy|signed|continued|the end|fin|advertisement|"
+    r"(?:strictly |private and )?confidential|draft|copy|signed|continued|the end|fin|advertisement"
+    r"|"
     r"applause|laughter|warning|caution|danger|notice|important|attention|tip|warnung|achtung|"
     r"vorsicht|gefahr|hinweis|wichtig|tipp|avertissement|remarque|advertencia|nota",
     re.IGNORECASE,
@@ -161,7 +165,8 @@ class HeadingLine(NamedTuple):
             ones, "capitals"; "title" for several words with capital letters, "word" for a single
             one, "plain" for what is written like a sentence.
         number: Of a numbered one.
-        is_doubtful: Whether it is so long, or so much like a list, that only the title of a text can be one.
+        is_doubtful: Whether it is so long, or so much like a list, that only the title of a text
+            can be one.
     """
 
     form: Form
@@ -174,7 +179,12 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     line = text.strip()
     if is_strong:
         line = line.removesuffix(":").rstrip()
-    if not line or "\n" in line or len(line) > _TITLE_CHARS or line[-1] in ".!?:;,…。！？，：；-–—/":
+    if (
+        not line
+        or "\n" in line
+        or len(line) > _TITLE_CHARS
+        or line[-1] in ".!?:;,…。！？，：；-–—/"
+    ):
         return None
     if _CHINESE_NUMBER.match(line) and len(line) <= _CHARS:
         return HeadingLine("number", Number("第", (), True, True))
@@ -186,13 +196,17 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     if words > _TITLE_WORDS or not _may_be_heading(line, rest):
         return None
     if number:
-        return HeadingLine("number", number) if len(line) <= _CHARS and words <= _NUMBERED_WORDS else None
+        if len(line) > _CHARS or words > _NUMBERED_WORDS:
+            return None
+        return HeadingLine("number", number)
     if _ENDS_IN_DATE.search(line):
         return None
     form = _form(line, is_strong)
     if form is None or (is_long and form not in ("capitals", "title")):
         return None
-    is_loose = form == "plain" and (words > _PLAIN_WORDS or "," in line or _ENDS_IN_NUMBER.search(line) is not None)
+    is_loose = form == "plain" and (
+        words > _PLAIN_WORDS or "," in line or _ENDS_IN_NUMBER.search(line) is not None
+    )
     return HeadingLine(form, None, is_long or is_loose)
 
 
@@ -202,7 +216,10 @@ def is_caption(text: str) -> bool:
 
 
 def is_notice(text: str) -> bool:
-    """Tell whether a line may stand above the title of a text: a date, or "For immediate release"."""
+    """Tell whether a line may stand above the title of a text.
+
+    Such lines are dates and "For immediate release".
+    """
     line = text.strip()
     return _NOTICE.fullmatch(line) is not None or _DATE.fullmatch(line) is not None
 
@@ -210,12 +227,24 @@ def is_notice(text: str) -> bool:
 def is_page_line(text: str) -> bool:
     """Tell whether a line holds the number of a page and nothing else."""
     line = text.strip()
-    return "\n" not in line and len(line) <= _CHARS and (not _LETTER.search(line) or _PAGE.fullmatch(line) is not None)
+    return (
+        "\n" not in line
+        and len(line) <= _CHARS
+        and (not _LETTER.search(line) or _PAGE.fullmatch(line) is not None)
+    )
 
 
 def _may_be_heading(line: str, rest: str) -> bool:
-    """Return whether nothing says that a line is no heading; the rest is what follows its number."""
-    if _OPENING_MARK.match(line) or _CAPTION.match(line) or _VALUE.search(line) or _MARKS.search(rest):
+    """Return whether nothing says that a line is no heading.
+
+    `rest` is what follows its number.
+    """
+    if (
+        _OPENING_MARK.match(line)
+        or _CAPTION.match(line)
+        or _VALUE.search(line)
+        or _MARKS.search(rest)
+    ):
         return False
     if any(pattern.fullmatch(line) for pattern in (_DATE, _PAGE, _NOTICE)):
         return False
@@ -248,7 +277,9 @@ def _form(line: str, is_strong: bool) -> Form | None:
     words = line.split()
     if len(words) == 1:
         return "word"
-    small = [word for word in words[1:] if word[0].islower() and len(word.strip("'’")) > _SHORT_WORD]
+    small = [
+        word for word in words[1:] if word[0].islower() and len(word.strip("'’")) > _SHORT_WORD
+    ]
     capital = [word for word in words[1:] if word[0].isupper()]
     if capital and not small:
         return "title"
@@ -268,14 +299,22 @@ def _number(line: str) -> tuple[Number | None, str]:
     rest = match["rest"] or ""
     has_word = bool(word)
     if written[0].isdigit():
-        if not has_word and (not rest or not (rest[0].isupper() or rest[0].isdigit() or not rest[0].isascii())):
+        if not has_word and (
+            not rest or not (rest[0].isupper() or rest[0].isdigit() or not rest[0].isascii())
+        ):
             return None, line  # the number of a page; a quantity
         value = tuple(int(part.rstrip("abcdefghijklmnopqrstuvwxyz")) for part in written.split("."))
         is_sure = has_word or len(value) > 1
         return Number(f"{word}1{close if len(value) == 1 else ''}", value, has_word, is_sure), rest
     if has_word and len(written) > 1 and written.casefold() in _NUMBER_WORDS:
-        return Number(f"{word}one", (_NUMBER_WORDS.index(written.casefold()) + 1,), True, True), rest
-    if _ROMAN.fullmatch(written) and (has_word or close or not rest) and not (written in "CL" and not has_word):
+        return Number(
+            f"{word}one", (_NUMBER_WORDS.index(written.casefold()) + 1,), True, True
+        ), rest
+    if (
+        _ROMAN.fullmatch(written)
+        and (has_word or close or not rest)
+        and not (written in "CL" and not has_word)
+    ):
         return Number(f"{word}I{close}", (_roman(written),), has_word, has_word), rest
     if len(written) == 1 and (has_word or (close in (".", ")") and rest)):
         return Number(f"{word}A{close}", (ord(written) - ord("A") + 1,), has_word, has_word), rest

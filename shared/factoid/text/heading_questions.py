@@ -1,4 +1,4 @@
-"""Decide which questions of a text are the headings of their answers, and how far an answer reaches."""
+"""Decide which questions of a text are headings, and how far their answers reach."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def answer_ends(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, i
         lines: The blocks of a text.
         levels: The levels of its other headings, by their place.
     """
-    questions = {place for place in range(len(lines)) if place not in levels and _is_question(lines, place)}
-    asked = [place for place in sorted(questions) if place + 1 not in questions and place + 1 not in levels]
+    others = [place for place in range(len(lines)) if place not in levels]
+    questions = [place for place in others if _is_question(lines, place)]
+    taken = {*questions, *levels}
+    asked = [place for place in questions if place + 1 not in taken]
     is_marked = any(line.level for line in lines)
     ends: dict[int, int] = {}
     series: list[int] = []
@@ -65,8 +67,11 @@ def answer_ends(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, i
         if in_series := _series_ends(lines, series):
             ends |= in_series
         elif levels and not is_story(lines):
-            single = [place for place in series if _asks(lines[place]) and not _has_two_sentences(lines[place])]
-            ends |= {place: place + 2 for place in single if is_marked or _YES_OR_NO.match(lines[place + 1].text)}
+            for place in series:
+                if not _asks(lines[place]) or _has_two_sentences(lines[place]):
+                    continue
+                if is_marked or _YES_OR_NO.match(lines[place + 1].text):
+                    ends[place] = place + 2
         series = []
     return ends
 
@@ -90,10 +95,20 @@ def _is_question(lines: Sequence[Line], place: int) -> bool:
     """Return whether a line could be the question that the block below it answers."""
     line = lines[place]
     text = line.text.strip()
-    if line.kind not in ("paragraph", "heading", "item") or not is_single(line) or text[-1:] not in ("?", "？"):
+    if (
+        line.kind not in ("paragraph", "heading", "item")
+        or not is_single(line)
+        or text[-1:] not in ("?", "？")
+    ):
         return False
     words = _without_mark(line)
-    if not words or words[0].islower() or words[0] in "\"'“„«‘([—–" or BULLET.match(text) or _GOES_ON.match(words):
+    if (
+        not words
+        or words[0].islower()
+        or words[0] in "\"'“„«‘([—–"
+        or BULLET.match(text)
+        or _GOES_ON.match(words)
+    ):
         return False
     if len(_SENTENCE_END_WITHIN.findall(words)) > 1 or len(words.split()) > _WORDS:
         return False

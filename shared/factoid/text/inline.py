@@ -21,15 +21,23 @@ _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
 _ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>=]+))""", re.IGNORECASE)
 _PIECE = re.compile(r"(?P<space>\s+)|(?P<entity>&#?\w{1,32};)|[^\s&]+|&")
-_APART = BOUNDARIES | {"button", "option", "select", "textarea"}  # do not join the words around them
+_APART = BOUNDARIES | {
+    "button",
+    "option",
+    "select",
+    "textarea",
+}  # do not join the words around them
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
 
-def inline(content: str, places: Sequence[int], references: Mapping[str, Any] | None = None) -> Visible:
+def inline(
+    content: str, places: Sequence[int], references: Mapping[str, Any] | None = None
+) -> Visible:
     """Return what a reader sees of a stretch of Markdown without blocks.
 
-    Links are their text, images their alternative text; a line's end is a line feed. Inline code keeps its
-    backticks, formulas their signs: both are protected. Raised numbers are Unicode's: "10³".
+    Links are their text, images their alternative text; a line's end is a line feed. Inline code
+    keeps its backticks, formulas their signs: both are protected. Raised numbers are Unicode's:
+    "10³".
 
     Args:
         content: The source, line by line without the marks of quotes and lists.
@@ -74,8 +82,13 @@ class _Reader:
         elif kind in ("code_inline", "formula"):
             self._protect(at, token.meta["end"])
         elif kind == "shown":
-            self.seen.add_at(token.content, self.places[token.meta["start"] : token.meta["start"] + len(token.content)])
-            self._mark_around(at, token.meta["start"], token.meta["start"] + len(token.content), token.meta["end"])
+            self.seen.add_at(
+                token.content,
+                self.places[token.meta["start"] : token.meta["start"] + len(token.content)],
+            )
+            self._mark_around(
+                at, token.meta["start"], token.meta["start"] + len(token.content), token.meta["end"]
+            )
         elif kind == "sign":
             self.has_plain = self.has_plain or not self.strong
             self.seen.put(token.content, self.places[at])

@@ -1,8 +1,8 @@
 """Parse the inside of a paragraph, a heading or a cell in Markdown, with the place of each token.
 
-markdown-it-py parses it; its tokens have no places, so the state of the parser notes them. Rules of our
-own read what a reader sees of images, and what CommonMark does not have: formulas, footnotes, links of
-wikis, roles of MyST, struck out and marked text, keys, and emoji.
+markdown-it-py parses it; its tokens have no places, so the state of the parser notes them. Rules of
+our own read what a reader sees of images, and what CommonMark does not have: formulas, footnotes,
+links of wikis, roles of MyST, struck out and marked text, keys, and emoji.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _DEEPEST = 20  # links within each other
 _ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000}"
 _MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200}"
 _AUTOLINK = re.compile(rf"<({_ADDRESS}|{_MAIL})>")
-# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none, nor are brackets that converters escape ("\[1\]").
+# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none, nor are brackets that
+# converters escape ("\[1\]").
 _FORMULA = re.compile(
     r"""\$\$(?!\$)[^$]{1,2000}+\$\$
       | \$(?![\s$])(?:[^$\n\\`]|\\[^\n]|\n(?!\n)){0,500}+(?<!\s)\$(?![\w$])
@@ -33,11 +34,17 @@ _FORMULA = re.compile(
     re.VERBOSE,
 )
 _FOOTNOTE = re.compile(r"\[\^[^\s\[\]]{1,60}\](?!\()")
-_WIKI_LINK = re.compile(r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()")
-_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|mov)\s*\Z", re.IGNORECASE)
+_WIKI_LINK = re.compile(
+    r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()"
+)
+_PICTURE = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|mov)\s*\Z", re.IGNORECASE
+)
 _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
-_PAIR = re.compile(r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])")
+_PAIR = re.compile(
+    r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])"
+)
 _KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
 # A sign of multiplication, patterns for files and for texts, and names of Python.
 _NO_EMPHASIS = re.compile(
@@ -46,8 +53,10 @@ _NO_EMPHASIS = re.compile(
       | (?<=\])\*(?=[$?/\\])
       | \*\*?(?=/)
       | \*(?=\.[A-Za-z0-9]{1,10}(?![\w*]))
-      | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr|getitem|hash|init|iter|len
-        |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str|version)__(?![A-Za-z0-9_])""",
+      | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr
+        |getitem|hash|init|iter|len
+        |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str
+          |version)__(?![A-Za-z0-9_])""",
     re.VERBOSE,
 )
 _PART_OF_WORD = re.compile(r"(?<![\w*\\/=)\]}])\*[^\W\d_]{2,}\Z")
@@ -64,8 +73,11 @@ _URL = re.compile(
       (?:[*_~]++(?=[\w/?=\#%])[^\s<>\[\]`"'*_~\\&]++)*+""",
     re.VERBOSE,
 )
-_DATA = re.compile(r"(?<=\bdata)(:\w{1,20}/[\w.+-]{1,60})(?:;[\w=-]{1,40})*;base64,[A-Za-z0-9+/=]{40,}+")
-# A picture whose data CommonMark does not take for the target of a link: cut off, wrapped, or written with spaces.
+_DATA = re.compile(
+    r"(?<=\bdata)(:\w{1,20}/[\w.+-]{1,60})(?:;[\w=-]{1,40})*;base64,[A-Za-z0-9+/=]{40,}+"
+)
+# A picture whose data CommonMark does not take for the target of a link: cut off, wrapped, or
+# written with spaces.
 _DATA_IMAGE = re.compile(
     r"""!\[([^\[\]\n]{0,1000}+)\]\(\s*+<?data:
       (?:image/svg\+xml[^\n<]{0,60}+<svg[^\n]{0,5000}?</svg>[^\s)]*+
@@ -75,12 +87,16 @@ _DATA_IMAGE = re.compile(
 )
 # Roles of reStructuredText, which have a colon at both ends.
 _COLON_ROLE = re.compile(
-    r"""(?<![\w:]):((?:[a-z]{1,10}:[a-z]{1,12})|ref|doc|math|code|class|func|meth|mod|attr|exc|term|option|file|samp|command
-      |kbd|guilabel|menuselection|envvar|program|abbr|numref|eq|sub|sup|pep|rfc|download|any|obj|const|literal):
+    r"""(?<![\w:]):((?:[a-z]{1,10}:[a-z]{1,12})|ref|doc|math|code|class|func|meth|mod|attr|exc|term
+      |option|file|samp|command
+      |kbd|guilabel|menuselection|envvar|program|abbr|numref|eq|sub|sup|pep|rfc|download|any|obj
+        |const|literal):
       (`)(?!`)([^`\n]{1,500})\2(?!`)""",
     re.VERBOSE,
 )
-_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
+_WIDE = re.compile(
+    r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]"
+)
 _BETWEEN_LINES = re.compile(r"(?<![\w`])__(?=[^\s_])[^_\n]{1,200}(?<=[^\s_])__(?![\w`])")
 _LONGEST_LABEL = 5000  # characters of the text of a link
 _LABEL = re.compile(r"\[(?=[^\[\]\n]*[A-Za-z]{2})[\w.:/#-]{2,200}\]")
@@ -138,7 +154,10 @@ def _state_class() -> type[Any]:
             return token
 
         def scanDelims(self, start: int, canSplitWord: bool) -> Any:  # noqa: N802, N803
-            """Take full stops of scripts without spaces for letters, or no bold text could end behind one."""
+            """Take full stops of scripts without spaces for letters.
+
+            Otherwise no bold text could end behind one.
+            """
             found = super().scanDelims(start, canSplitWord)
             end = start + found.length
             before = self.src[start - 1 : start]
@@ -156,7 +175,10 @@ def _state_class() -> type[Any]:
 
 
 def _image(state: Any, silent: bool) -> bool:
-    """Read an image as the text in its brackets: markdown-it's rule would parse this text as often as it is nested."""
+    """Read an image as the text in its brackets.
+
+    The rule of markdown-it would parse this text as often as it is nested.
+    """
     from markdown_it.helpers import parseLinkLabel
     from markdown_it.rules_inline import image
 
@@ -211,14 +233,19 @@ def _literal(state: Any, silent: bool) -> bool:
     if character == "\\":
         match = _PATH.match(state.src, state.pos, state.posMax)
     elif character == ":":
-        match = _URL.match(state.src, state.pos, state.posMax) or _DATA.match(state.src, state.pos, state.posMax)
+        match = _URL.match(state.src, state.pos, state.posMax) or _DATA.match(
+            state.src, state.pos, state.posMax
+        )
     else:
         return False
     return match is not None and _show(state, silent, match, match.re.groups)
 
 
 def _may_close(state: Any, start: int) -> bool:
-    """Return whether a bracket may be closed: the parser would go on to the end of the text for each one."""
+    """Return whether a bracket may be closed.
+
+    Without this check, the parser would go on to the end of the text for each bracket.
+    """
     source: str = state.src
     return source.find("]", start, start + _LONGEST_LABEL) >= 0
 
@@ -268,7 +295,10 @@ def _undefined_reference(state: Any, silent: bool) -> bool:
 
 
 def _emphasis(state: Any, silent: bool) -> bool:
-    """Leave "4*5*6" and "__init__" as they are, which CommonMark takes for emphasis and their authors do not."""
+    """Leave "4*5*6" and "__init__" as they are.
+
+    CommonMark takes them for emphasis, but their authors do not.
+    """
     from markdown_it.rules_inline import emphasis
 
     match = _NO_EMPHASIS.match(state.src, state.pos, state.posMax)
@@ -286,15 +316,21 @@ def _ends_part_of_word(state: Any) -> bool:
     """Return whether an asterisk within a word ends what one before the word began: "*un*clear"."""
     before = state.src[max(0, state.pos - _LONGEST_PART) : state.pos]
     return (
-        _PART_OF_WORD.search(before) is not None and _REST_OF_WORD.match(state.src, state.pos, state.posMax) is not None
+        _PART_OF_WORD.search(before) is not None
+        and _REST_OF_WORD.match(state.src, state.pos, state.posMax) is not None
     )
 
 
 def _is_bold_by_lines(state: Any) -> bool:
-    """Return whether a text has words between double underscores that are no names of Python: all of them are bold."""
+    """Return whether a text has words between double underscores that are no names of Python.
+
+    If it has, all words between such underscores are bold.
+    """
     if "underscores" not in state.env:
         words = _BETWEEN_LINES.finditer(state.src)
-        state.env["underscores"] = any(not _NO_EMPHASIS.match(state.src, word.start()) for word in words)
+        state.env["underscores"] = any(
+            not _NO_EMPHASIS.match(state.src, word.start()) for word in words
+        )
     return bool(state.env["underscores"])
 
 
@@ -367,7 +403,10 @@ def _emoji(state: Any, silent: bool) -> bool:
 
 
 def _pair(state: Any, silent: bool) -> bool:
-    """Read text that is struck out or marked: its marks are hidden, and what is between them is read on."""
+    """Read text that is struck out or marked.
+
+    The marks are hidden, and what is between them is read on.
+    """
     closers = state.env.setdefault("pairs", {})
     if mark := closers.get(state.pos):
         if not silent:
@@ -387,7 +426,9 @@ def _pair(state: Any, silent: bool) -> bool:
     return True
 
 
-def _show(state: Any, silent: bool, match: re.Match[str], group: int, length: int | None = None) -> bool:
+def _show(
+    state: Any, silent: bool, match: re.Match[str], group: int, length: int | None = None
+) -> bool:
     """Push a token of which a reader sees only one group of a match, or its first characters."""
     if not silent:
         start = match.start(group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,9 +11,8 @@ from typing import NamedTuple
 _DASHES = "-–*+·‣∙"
 _BULLETS = "•●○◦◉■□▪▫◆◇►▶▸▹➢➤➔⁃❖❑❒\uf0a7\uf0b7\uf0d8\uf076\uf0fc\uf0be"
 _BOXES = "☐☑☒✓✔✗✘"  # say something, and belong to their item
-_SIGNS = (
-    "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"  # arrows, numbers in circles, emoji
-)
+# Arrows, numbers in circles, emoji
+_SIGNS = "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"
 _START = re.compile(
     rf"""^[^\S\n]*+(?:
         (?P<bullet>(?:[{re.escape(_DASHES)}](?=[^\S\n])[^\S\n]*+
@@ -25,7 +24,8 @@ _START = re.compile(
       | (?P<cell>\|)
       | (?P<number>\(?(?P<value>\d{{1,3}}|[ivxlcdm]{{1,7}}|[IVXLCDM]{{1,7}}|[A-Za-zа-яА-Я])
           (?P<close>[.)])\)?)(?:[^\S\n]++(?=\S)|(?=[A-ZÀ-ÞА-Я][^\W\d_]))
-      | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)|§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
+      | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)
+        |§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
           |(?P<outline>\d{{1,2}}(?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=[^\W\d_])
           |(?P<chinese>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})、)
       )""",
@@ -66,10 +66,10 @@ def line_spans(text: str) -> list[tuple[int, int]]:
 def line_starts(text: str) -> list[LineStart]:
     """Find the lines of a plain text that start a unit of their own, in order.
 
-    A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.") does
-    if the number before or after it starts a line as well, or if the line above ends in a mark of
-    punctuation: wrapped lines begin with "1990. The" and "I. Newton", too. Where a line starts with
-    a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
+    A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.")
+    does if the number before or after it starts a line as well, or if the line above ends in a mark
+    of punctuation: wrapped lines begin with "1990. The" and "I. Newton", too. Where a line starts
+    with a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
     """
     matches = list(_START.finditer(text))
     in_order = _in_order([match for match in matches if match["number"]])
@@ -79,7 +79,9 @@ def line_starts(text: str) -> list[LineStart]:
     is_below_bullet = False
     starts = []
     for match in matches:
-        if match["circle"]:  # the letter that stands for a round bullet, below others or above another
+        if match[
+            "circle"
+        ]:  # the letter that stands for a round bullet, below others or above another
             if is_below_bullet:
                 starts.append(LineStart(match.start("circle"), match.end("circle")))
             continue
@@ -102,18 +104,22 @@ def line_starts(text: str) -> list[LineStart]:
             starts.append(LineStart(match.start("bullet"), match.end("bullet")))
             starts += _same_bullets(text, match.end(), bullet.strip())
         else:
-            at = match.start("box" if match["box"] else "cell")
+            mark = "box" if match["box"] else "cell"
+            at = match.start(mark)
             starts.append(LineStart(at, at))
     return sorted({*starts, *_numbers_in_line(text), *_bullets_in_line(text)})
 
 
 def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
-    """Return where the numbers are that follow another one, or stand before the next, in their list or in one within it.
+    """Return the places of numbers that follow another one or stand before the next.
+
+    The other number is in the same list or in one within it.
 
     A list within an item is more indented than it, and does not end the list around it.
     """
     found: set[int] = set()
-    above: list[tuple[int, re.Match[str]]] = []  # the last numbers with their columns, outermost first
+    # The last numbers with their columns, outermost first.
+    above: list[tuple[int, re.Match[str]]] = []
     for match in numbers:
         column = match.start("number") - match.start()
         while above and above[-1][0] > column:
@@ -121,19 +127,27 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
         values = _values(match["value"])
         if above and above[-1][0] == column:
             _, before = above.pop()
-            if _values(before["value"]).intersection(value - 1 for value in values):
+            if _is_next(_values(before["value"]), values):
                 found.update((before.start(), match.start()))
         elif above and 1 in values and above[-1][1].start() in found:
             found.add(match.start())
         above.append((column, match))
     for first, second in pairwise(numbers):
-        if _values(first["value"]).intersection(value - 1 for value in _values(second["value"])):
+        if _is_next(_values(first["value"]), _values(second["value"])):
             found.update((first.start(), second.start()))
     return found
 
 
+def _is_next(before: Set[int], values: Set[int]) -> bool:
+    """Return whether one of the values of a number is the next after one of another."""
+    return any(value - 1 in before for value in values)
+
+
 def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
-    """Return where lines with other numbers ("[1]", "§ 1", "1.1", "一、") are that follow each other in order."""
+    """Return the places of lines with other numbers that follow each other in order.
+
+    Such numbers are "[1]", "§ 1", "1.1" and "一、".
+    """
     found: set[int] = set()
     for name in ("citation", "clause", "chinese"):
         lines = [match for match in matches if match[name]]
@@ -143,8 +157,8 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
     before: tuple[int, ...] = ()
     last = -1
     for match in matches:
-        written = match["outline"] or (match["value"] if (match["value"] or "").isdigit() else None)
-        if not written:
+        written = match["outline"] or match["value"] or ""
+        if not match["outline"] and not written.isdigit():
             continue
         path = tuple(map(int, written.split(".")))
         if before and match["outline"] and _follows(before, path):
@@ -158,12 +172,21 @@ def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:
     """Return whether a number like 2.1 follows one like 1.3, 2.0 or 2."""
     depth = len(path) - 1
     if path[:depth] == before[:depth]:
-        return path[depth] == (before[depth] + 1 if len(before) > depth else 1)
-    return path[depth] == 1 and path[: depth - 1] == before[: depth - 1] and path[depth - 1] == before[depth - 1] + 1
+        if len(before) <= depth:
+            return path[depth] == 1
+        return path[depth] == before[depth] + 1
+    return (
+        path[depth] == 1
+        and path[: depth - 1] == before[: depth - 1]
+        and path[depth - 1] == before[depth - 1] + 1
+    )
 
 
 def _number(written: str) -> int:
-    """Return a number in digits, or one of the first that are written with two Chinese characters at most."""
+    """Return the value of a number in digits or in Chinese characters.
+
+    Chinese numbers are read up to two characters.
+    """
     if written.isdigit():
         return int(written)
     tens, ten, ones = written.rpartition("十")
@@ -177,7 +200,10 @@ def _last_before(text: str, at: int) -> str:
 
 
 def number_length(item: str) -> int:
-    """Return how many characters the number of an item takes at its start, with the space behind it; 0 without one."""
+    """Return how many characters the number at the start of an item takes.
+
+    The space behind the number counts; without a number the result is 0.
+    """
     number = _ITEM_NUMBER.match(item)
     return number.end() if number else 0
 
@@ -188,7 +214,10 @@ def is_bullet(text: str) -> bool:
 
 
 def _bullets_in_line(text: str) -> list[LineStart]:
-    """Return the items of a list on the line of its introduction: "Services: • repair • cleaning"."""
+    """Return the items of a list on the line of its introduction.
+
+    "Services: • repair • cleaning" has two items.
+    """
     starts = []
     covered: dict[str, int] = {}  # how far the list of each bullet reaches that was found last
     for match in _BULLET_AFTER_COLON.finditer(text):
@@ -196,7 +225,10 @@ def _bullets_in_line(text: str) -> list[LineStart]:
         if match.start() < covered.get(bullet, 0):
             continue
         covered[bullet] = _line_end(text, match.end())
-        items = [LineStart(match.start("bullet"), match.end()), *_same_bullets(text, match.end(), bullet)]
+        items = [
+            LineStart(match.start("bullet"), match.end()),
+            *_same_bullets(text, match.end(), bullet),
+        ]
         if len(items) > 1:
             starts += items
     return starts
@@ -243,8 +275,11 @@ def _values(written: str) -> set[int]:
 def _same_bullets(text: str, start: int, bullet: str) -> list[LineStart]:
     if bullet not in _BULLETS:
         return []
-    same = [match for match in _AGAIN.finditer(text, start, _line_end(text, start)) if match["bullet"] == bullet]
-    return [LineStart(match.start("bullet"), match.end()) for match in same]
+    starts = []
+    for match in _AGAIN.finditer(text, start, _line_end(text, start)):
+        if match["bullet"] == bullet:
+            starts.append(LineStart(match.start("bullet"), match.end()))
+    return starts
 
 
 def _line_end(text: str, start: int) -> int:

@@ -1,4 +1,7 @@
-"""Read Markdown into blocks: markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them."""
+"""Read Markdown into blocks.
+
+The parser markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from factoid.text.blocks import Block, Kind, Lead, Visible
+from factoid.text.blocks import Block, Kind, Lead, Visible, picked
 from factoid.text.dialect_rules import DIRECTIVE, TABLES
 from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
@@ -43,21 +46,27 @@ _QUOTE = re.compile(r"[ \t>]*")
 _ITEM = re.compile(r"(?:[ \t>]|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))*")
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _ADMONITION = re.compile(
-    r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
+    r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*"
+    r"(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
 )
 _MATH = re.compile(r"(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[\w*]{1,30})\}")
 _LABEL = re.compile(r"\([^()\n]+\)")  # of a formula in MyST
 _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
-_CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
+_CONTINUED = re.compile(
+    r"[ \t>]*(?:\[\^|:[ \t])"
+)  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
 _OPTION = re.compile(r"[ \t>]*:(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")  # of a directive
-# What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
+# What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no
+# title, but their text.
 _TITLED = re.compile(
     r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b"
-    r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
+    r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b"
+    r"|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
     r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
-    r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
+    r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise"
+    r"|proof|prf:\w+)\})"
 )
 _TERM_WORDS = 8  # most words of a term that shares its definition with others
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*+")
@@ -73,12 +82,13 @@ def markdown_blocks(
 ) -> list[Block]:
     """Return the blocks of a Markdown text from a place on, in order.
 
-    Without `lines`, a paragraph is one block, also where its lines are items of a list that Markdown does not
-    know, rows of a table without a rule, or formulas.
+    Without `lines`, a paragraph is one block, also where its lines are items of a list that
+    Markdown does not know, rows of a table without a rule, or formulas.
 
-    Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is a
-    paragraph. A block that is only indented is code if it looks like code and does not end like a sentence.
-    Quotes and lists that are nested too deep for the parser are read paragraph by paragraph.
+    Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a
+    quote is a paragraph. A block that is only indented is code if it looks like code and does not
+    end like a sentence. Quotes and lists that are nested too deep for the parser are read paragraph
+    by paragraph.
 
     The text may be part of another one, whose definitions of links are its `references`.
     """
@@ -86,7 +96,10 @@ def markdown_blocks(
 
 
 def references_in(text: str, start: int = 0) -> dict[str, Any]:
-    """Return the definitions of links in a Markdown text, as `markdown_blocks` takes them for its parts."""
+    """Return the definitions of links in a Markdown text.
+
+    `markdown_blocks` takes them to read parts of the text.
+    """
     env: dict[str, Any] = {}
     if _REFERENCE.search(text, start):
         block_tokens(text[start:], env)
@@ -97,7 +110,9 @@ def references_in(text: str, start: int = 0) -> dict[str, Any]:
 class _Reader:
     """Reads the blocks of a text, token by token."""
 
-    def __init__(self, text: str, start: int, *, lines: bool, references: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, text: str, start: int, *, lines: bool, references: Mapping[str, Any] | None = None
+    ) -> None:
         self.text = text
         self.cuts_lines = lines
         self.start = start
@@ -138,7 +153,8 @@ class _Reader:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             introduction = lead_of(above.last)
             if not introduction or not introduction[-1].text.endswith((":", "：")):
-                introduction = lead_of(above.item) or introduction  # what the item is about, above its paragraphs
+                # What the item is about, above its paragraphs.
+                introduction = lead_of(above.item) or introduction
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
             leads = (*leads, *lead_of(above.unfinished), *above.title)
             around = above.again if above.unfinished else None
@@ -157,12 +173,17 @@ class _Reader:
             above = self.above[-1]
             above.last = None
             is_list = token.type in ("bullet_list_close", "ordered_list_close")
-            above.again = closed.leads if is_list else ()
-            if is_list and closed.around is not None:
-                above.again = closed.around
-            last = closed.unfinished if is_list else closed.last
+            above.again = ()
+            last = closed.last
+            if is_list:
+                last = closed.unfinished
+                above.again = closed.leads
+                if closed.around is not None:
+                    above.again = closed.around
             is_unfinished = (
-                last is not None and last.kind in ("item", "paragraph") and last.visible.text.endswith((":", "："))
+                last is not None
+                and last.kind in ("item", "paragraph")
+                and last.visible.text.endswith((":", "："))
             )
             above.unfinished = last if is_unfinished else None
 
@@ -178,7 +199,11 @@ class _Reader:
             else:
                 count = content.count("\n") + 1 if content else 0
                 self._read_paragraph(first, first + count)
-        elif kind == "fence" and token.info.lstrip().startswith("{") and self._read_directive(token, first, last):
+        elif (
+            kind == "fence"
+            and token.info.lstrip().startswith("{")
+            and self._read_directive(token, first, last)
+        ):
             return
         elif kind == "fence" and token.content.strip():
             self._read_code(token, first + 1, first, last)
@@ -197,8 +222,8 @@ class _Reader:
 
     def _read_heading(self, token: Token, content: str, first: int) -> None:
         start, end = self._line(first)
-        at = self.source.find(content, start, end) if content else -1
-        if at < 0:
+        at = self.source.find(content, start, end)
+        if at < 0 or not content:
             return
         hidden = content.replace(FILLER, "").replace(BREAK, "")
         if not hidden.strip():
@@ -209,7 +234,11 @@ class _Reader:
         marks = (_ITEM if token.level else _QUOTE).match(self.source, start, at)
         begin = marks.end() if marks else start
         stop = start + len(self.source[start:end].rstrip())
-        self._add(Block("heading", self.start + begin, self.start + stop, visible, level=int(token.tag[1])))
+        self._add(
+            Block(
+                "heading", self.start + begin, self.start + stop, visible, level=int(token.tag[1])
+            )
+        )
 
     def _read_paragraph(self, first: int, last: int) -> None:
         """Read lines of prose; those that a dialect sets apart are paragraphs of their own."""
@@ -232,17 +261,24 @@ class _Reader:
             is_apart = starts and not _CONTINUED.match(self.text, self.start + self.lines[number])
         for numbers in parts:
             source = self._lines_of(numbers, first)
-            if _DEFINITION.match(self.text, self.start + self.lines[numbers[0]]) and BREAK in self._text_of(numbers[0]):
+            if _DEFINITION.match(
+                self.text, self.start + self.lines[numbers[0]]
+            ) and BREAK in self._text_of(numbers[0]):
                 self._read_definition(source, above)
             else:
                 self._read_source(source, above)
-                if BREAK in self._text_of(numbers[0]) and _TITLED.match(self.text, self.start + self.lines[numbers[0]]):
+                if BREAK in self._text_of(numbers[0]) and _TITLED.match(
+                    self.text, self.start + self.lines[numbers[0]]
+                ):
                     above.title = _lead(above.last)
         if around:
             self._read_item_around(around)
 
     def _is_item_around(self, number: int, line: str) -> bool:
-        """Return whether a line that seems to continue an item is one of a list around it that Markdown does not know: "B. "."""
+        """Return whether a line that seems to continue an item is an item itself.
+
+        Its list, around that item, is one that Markdown does not know: "B. ".
+        """
         items = self.above[0].items
         if len(self.above) == 1 or not items or self._column(number) > self.column:
             return False
@@ -276,27 +312,31 @@ class _Reader:
         leads: tuple[Lead, ...] = above.leads
         if term is not None and term.kind in ("paragraph", "item") and len(term.visible.text) < 200:
             lines = [" ".join(line.split()) for line in term.visible.text.split("\n")]
-            are_terms = all(count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS for line in lines)
-            name = ", ".join(lines) if are_terms else lines[-1]
+            name = ", ".join(lines) if all(map(_is_term, lines)) else lines[-1]
             leads = (*leads, Lead(term.start, term.end, name))
-        blocks = paragraph_blocks(source, self._inline, Above(level=above.level))
-        self.result += [
-            replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block for block in blocks
-        ]
+        for block in paragraph_blocks(source, self._inline, Above(level=above.level)):
+            if block.kind == "paragraph":
+                block = replace(block, kind="item", leads=leads)
+            self.result.append(block)
 
     def _read_table(self, first: int, last: int) -> None:
         above = self.above[-1]
-        bare = next((number for number in range(first + 2, last) if not self._is_row(number)), last)
+        bare = min(first + 2, last)  # a paragraph below, which the parser takes for rows
+        while bare < last and self._is_row(bare):
+            bare += 1
         rows = [self._row(number) for number in range(first, bare)]
         leads = (*above.leads, *above.title, *caption_of(above.last))
         above.title = ()
         self._extend(table_blocks(rows, self._inline, leads))
         above.last = self.result[-1] if self.result else None
-        if bare < last:  # a paragraph right below, which the parser takes for rows with one cell
+        if bare < last:
             self._read_paragraph(bare, last)
 
     def _is_row(self, number: int) -> bool:
-        """Return whether a line below a table's header is a row: it has a bar, or the table has one column."""
+        """Return whether a line below a table's header is a row.
+
+        A row has a bar, or the table has one column.
+        """
         line = self._text_of(number)
         return "|" in line or "|" not in self._text_of(number - 1).strip(" \t>|")
 
@@ -310,10 +350,9 @@ class _Reader:
             indentation = len(line) - len(text)
             at = end - len(text)
             parts.append(line + "\n")
-            offsets += [
-                max(start, at - indentation + place) if place < indentation else at + place - indentation
-                for place in range(len(line) + 1)
-            ]
+            for place in range(at - indentation, at):
+                offsets.append(max(start, place))
+            offsets += range(at, at + len(text) + 1)
         text = "".join(parts)
         blank = _BLANK_LINES.match(text)  # options of a directive are hidden
         begin = blank.end() if blank else 0
@@ -322,10 +361,11 @@ class _Reader:
         if not stripped.strip():
             return
         if FILLER in stripped or BREAK in stripped:  # in code, nothing is hidden
-            shown = [
-                self.text[at] if sign in (FILLER, BREAK) else sign for sign, at in zip(stripped, places, strict=True)
-            ]
-            stripped = "".join(shown)
+            signs = list(stripped)
+            for number, sign in enumerate(signs):
+                if sign in (FILLER, BREAK):
+                    signs[number] = self.text[places[number]]
+            stripped = "".join(signs)
         start = self.lines[first]
         if token.type == "fence":
             start = self.source.index(token.markup, start)
@@ -335,7 +375,11 @@ class _Reader:
         self._add(Block("code", self.start + start, self.start + end, visible))
 
     def _read_directive(self, token: Token, first: int, last: int) -> bool:
-        """Read what a directive of MyST has beside its code: a caption, or all of it if it is a table; say whether it was one."""
+        """Read what a directive of MyST has beside its code.
+
+        Beside code stands a caption; a table is read as a whole. The result is whether the
+        directive was a table.
+        """
         directive = DIRECTIVE.fullmatch(token.info.strip())
         if directive is None:
             return False
@@ -359,8 +403,11 @@ class _Reader:
         if directive["title"]:
             start, end = self._line_in_text(first)
             at = self.text.rfind(directive["title"].strip(), start, end)
-            title = (at, at + len(directive["title"].strip())) if at >= 0 else None
-        blocks = directive_table(directive["name"], self.text, title, options, lines[count:], self._inline)
+            if at >= 0:
+                title = (at, at + len(directive["title"].strip()))
+        blocks = directive_table(
+            directive["name"], self.text, title, options, lines[count:], self._inline
+        )
         self._extend(blocks)
         self.above[-1].last = blocks[-1] if blocks else None
         return True
@@ -377,10 +424,19 @@ class _Reader:
             text = text[: text.rfind("$$") + 2]
         visible = Visible(text.rstrip(), places[: len(text.rstrip())], ((0, len(text.rstrip())),))
         if visible.text:
-            self._add(Block("paragraph", visible.offsets[0], visible.offsets[-1] + 1, visible, self.above[-1].level))
+            self._add(
+                Block(
+                    "paragraph",
+                    visible.offsets[0],
+                    visible.offsets[-1] + 1,
+                    visible,
+                    self.above[-1].level,
+                )
+            )
 
     def _read_html(self, first: int, last: int) -> None:
-        begin, end = self.lines[first], self.lines[min(last, len(self.lines) - 1)] - 1
+        begin = self.lines[first]
+        end = self.lines[min(last, len(self.lines) - 1)] - 1
         source = self.source[begin:end]
         if len(self.above) > 1:  # without the marks of quotes and lists
             source = "\n".join(_blank_marks(line) for line in source.split("\n"))
@@ -394,12 +450,15 @@ class _Reader:
         if at >= 0 and token.content:
             visible = self._inline(*self._shown(at, at + len(token.content)))
             if visible.text:
-                block = Block("paragraph", self.start + at, self.start + at + len(token.content), visible)
+                block = Block(
+                    "paragraph", self.start + at, self.start + at + len(token.content), visible
+                )
                 self._add(block)
                 self.above[-1].title = _lead(block) if token.meta["has_body"] else ()
 
     def _read_flat(self, first: int, last: int) -> None:
-        begin, end = self.start + self.lines[first], self.start + self.lines[last] - 1
+        begin = self.start + self.lines[first]
+        end = self.start + self.lines[last] - 1
         for part in _PARAGRAPH.finditer(self.text, begin, end):
             places = range(part.start(), part.end())
             self._extend(paragraph_blocks((part[0], places), self._inline, Above()))
@@ -441,10 +500,11 @@ class _Reader:
     def _shown(self, start: int, end: int) -> Source:
         """Return a part of the source without hidden characters, and the places of the others."""
         text = self.source[start:end]
+        places = range(self.start + start, self.start + end)
         if FILLER not in text and BREAK not in text:
-            return text, range(self.start + start, self.start + end)
-        places = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
-        return "".join(text[at] for at in places), [self.start + start + at for at in places]
+            return text, places
+        shown = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
+        return picked(text, places, shown)
 
     def _inline(self, content: str, places: Sequence[int]) -> Visible:
         return inline(content, places, self.env.get("references"))
@@ -452,9 +512,9 @@ class _Reader:
     def _add(self, block: Block) -> None:
         above = self.above[-1]
         if block.kind == "heading" and len(self.above) > 1:
-            is_item = above.is_item_start
-            leads = above.leads if is_item else ()
-            block = replace(block, kind="item" if is_item else "paragraph", level=above.level, leads=leads)
+            block = replace(block, kind="paragraph", level=above.level, leads=())
+            if above.is_item_start:
+                block = replace(block, kind="item", leads=above.leads)
         block = _titled(block, above)
         self.result.append(block)
         above.last = block
@@ -475,6 +535,10 @@ class _Reader:
             self.above[-1].unfinished = None
 
 
+def _is_term(line: str) -> bool:
+    return count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS
+
+
 def _lead(title: Block | None) -> tuple[Lead, ...]:
     """Return a title as what the blocks below it go on from."""
     if title is None or count_words(title.visible.text) > LONGEST_LEAD:
@@ -486,7 +550,9 @@ def _titled(block: Block, above: Above) -> Block:
     """Return a block with the title above it, which holds for no other one."""
     title = above.title
     above.title = ()
-    return replace(block, leads=(*block.leads, *title)) if title and block.kind in ("paragraph", "item") else block
+    if title and block.kind in ("paragraph", "item"):
+        return replace(block, leads=(*block.leads, *title))
+    return block
 
 
 def _leads_above(above: Above) -> tuple[Lead, ...]:
@@ -503,7 +569,10 @@ def _blank_marks(line: str) -> str:
 
 
 def _too_deep(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the lines `[first, end)` of outermost quotes and lists of which the parser skipped a part."""
+    """Yield the lines of outermost quotes and lists of which the parser skipped a part.
+
+    The lines are `[first, end)`.
+    """
     outermost = (0, 0)
     for token in tokens:
         if token.level == 0 and token.map is not None:
@@ -536,7 +605,10 @@ def _state_class() -> type[StateBlock]:
     cell = Token("td", "td", 0)
 
     class StateWithoutCells(StateBlock):
-        """Makes no tokens for the cells of tables: rows are filled up to the number of columns, and 2 KB may have 65,000."""
+        """Makes no tokens for the cells of tables.
+
+        Rows are filled up to the number of columns, and 2 KB may have 65,000.
+        """
 
         def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
             is_cell = self.parentType == "table" and tag in ("th", "td", "")
@@ -599,12 +671,15 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
         token.map = [first, first + 1]
         token.content = match["title"]
         token.meta["has_body"] = any(not state.isEmpty(line) for line in range(first + 1, end))
-    outer_indentation, outer_end = state.blkIndent, state.lineMax
-    state.blkIndent, state.lineMax = indentation, end
+    outer_indentation = state.blkIndent
+    outer_end = state.lineMax
+    state.blkIndent = indentation
+    state.lineMax = end
     state.env["admonitions"] = depth + 1
     state.md.block.tokenize(state, first + 1, end)
     state.env["admonitions"] = depth
-    state.blkIndent, state.lineMax = outer_indentation, outer_end
+    state.blkIndent = outer_indentation
+    state.lineMax = outer_end
     state.line = end
     return True
 
@@ -615,12 +690,22 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
     match = _MATH.match(state.src, start, state.eMarks[first])
     if match is None or state.is_code_block(first) or not state.env.get("lines", True):
         return False
-    closing = "$$" if match["dollars"] else "\\]" if match["bracket"] else f"\\end{{{match['name']}}}"
+    if match["dollars"]:
+        closing = "$$"
+    elif match["bracket"]:
+        closing = "\\]"
+    else:
+        closing = f"\\end{{{match['name']}}}"
     end = first
     at = state.src.find(closing, match.end(), state.eMarks[first])
     while at < 0:
         end += 1
-        if end >= last or end - first > _MATH_LINES or state.isEmpty(end) or state.sCount[end] < state.blkIndent:
+        if (
+            end >= last
+            or end - first > _MATH_LINES
+            or state.isEmpty(end)
+            or state.sCount[end] < state.blkIndent
+        ):
             return False
         at = state.src.find(closing, state.bMarks[end], state.eMarks[end])
     rest = state.src[at + len(closing) : state.eMarks[end]].strip()
@@ -635,7 +720,10 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a block of HTML, which ends before a fence right below a closing tag: CommonMark goes on to a blank line."""
+    """Read a block of HTML, which ends before a fence right below a closing tag.
+
+    CommonMark goes on to a blank line.
+    """
     from markdown_it.rules_block import html_block
 
     if not html_block(state, first, last, silent):
@@ -649,7 +737,9 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
         return True
     for number in range(first + 1, state.line):
         begin = state.bMarks[number] + state.tShift[number]
-        is_below_tag = _CLOSING_TAG.search(state.src, state.bMarks[number - 1], state.eMarks[number - 1])
+        is_below_tag = _CLOSING_TAG.search(
+            state.src, state.bMarks[number - 1], state.eMarks[number - 1]
+        )
         if is_below_tag and state.src.startswith(("```", "~~~"), begin):
             state.line = number
             state.tokens[-1].map = [first, number]
@@ -659,7 +749,10 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_table(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a table in HTML to its end, also behind a blank line, where CommonMark ends a block of HTML."""
+    """Read a table in HTML to its end, also behind a blank line.
+
+    CommonMark ends a block of HTML at a blank line.
+    """
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not _TABLE.match(state.src, start, state.eMarks[first]):
         return False

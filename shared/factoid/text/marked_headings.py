@@ -1,4 +1,6 @@
-"""Find headings that the notation of a plain text marks: wiki, AsciiDoc, reStructuredText and underlines.
+"""Find headings that the notation of a plain text marks.
+
+The notations are those of wikis, AsciiDoc and reStructuredText, and underlines.
 
 Markdown's own parser reads `# Heading`, and underlines in Markdown.
 """
@@ -10,15 +12,25 @@ from collections import Counter
 from typing import NamedTuple
 
 _WIKI = re.compile(
-    r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+(?P<right>=(?:[ \t]?=){0,5})"
+    r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+"
+    r"(?P<right>=(?:[ \t]?=){0,5})"
 )
 _ASCIIDOC = re.compile(r"(?P<left>={1,6})[ \t]++(?P<title>[^\W_][^\n]*[^\s=]|[^\W\d_])")
-_ASCIIDOC_ATTRIBUTE = re.compile(r"\[.*\]|\.[^\s.].*|:[\w-]+:.*|//.*")  # may stand right above a heading
+_ASCIIDOC_ATTRIBUTE = re.compile(
+    r"\[.*\]|\.[^\s.].*|:[\w-]+:.*|//.*"
+)  # may stand right above a heading
 _RULE = re.compile(r"([=\-~^\"'`#*+:._])\1{2,}")
-_OPEN_BLOCKS = ("====", "****", "____", "++++")  # of AsciiDoc, where attributes stand above them; else rules
+_OPEN_BLOCKS = (
+    "====",
+    "****",
+    "____",
+    "++++",
+)  # of AsciiDoc, where attributes stand above them; else rules
 _LETTER = re.compile(r"[^\W\d_]")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)\S|\|")
-_NO_TITLE = re.compile(r"[>|#/=•●▪‣]|[-*+–—][ \t]|\[[^\]]*\]\Z|\.[^\W_]")  # the last two stand above AsciiDoc's blocks
+_NO_TITLE = re.compile(
+    r"[>|#/=•●▪‣]|[-*+–—][ \t]|\[[^\]]*\]\Z|\.[^\W_]"
+)  # the last two stand above AsciiDoc's blocks
 _LONGEST_TITLE = 120
 _SHORTEST_SHARE = 0.6  # of a title that its underline is long
 _LONGER = 8  # characters that an underline may be longer than its title, other than = and -
@@ -30,7 +42,8 @@ class MarkedHeading(NamedTuple):
     Attributes:
         start, end: Its span in the text, with its marks and the lines over and under it.
         title_start, title_end: The span of its words.
-        level: From 1. No heading is of level 1 if several would be: then none is the title of the text.
+        level: From 1. No heading is of level 1 if several would be: then none is the title of the
+            text.
     """
 
     start: int
@@ -84,7 +97,9 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
             if style not in styles:
                 styles.append(style)
             begin = rows[place - 1].start if is_overlined else row.start
-            found.append(MarkedHeading(begin, rule.end, row.start, row.end, styles.index(style) + 1))
+            found.append(
+                MarkedHeading(begin, rule.end, row.start, row.end, styles.index(style) + 1)
+            )
             taken = place + 1
     if asciidoc == 1 and len(found) == 1 and text[start : found[0].start].strip():
         return []  # one line that starts with = amid a text
@@ -102,7 +117,10 @@ def _rows(text: str, start: int) -> list[_Row]:
 
 
 def _listings(rows: list[_Row]) -> dict[int, int]:
-    """Return the last line of each listing, such as AsciiDoc's between `----`, by its first line."""
+    """Return the last line of each listing, by its first line.
+
+    AsciiDoc has listings between `----`, for example.
+    """
     last: dict[int, int] = {}
     closing: dict[str, int] = {}
     for place in range(len(rows) - 1, -1, -1):
@@ -113,7 +131,11 @@ def _listings(rows: list[_Row]) -> dict[int, int]:
         above = rows[place - 1].text if place else ""
         is_filled = place + 1 < len(rows) and rows[place + 1].text != ""
         is_below_attribute = _ASCIIDOC_ATTRIBUTE.fullmatch(above) is not None
-        if mark in closing and is_filled and (is_below_attribute or (not above and mark not in _OPEN_BLOCKS)):
+        if (
+            mark in closing
+            and is_filled
+            and (is_below_attribute or (not above and mark not in _OPEN_BLOCKS))
+        ):
             last[place] = closing.pop(mark)
         else:
             closing[mark] = place
@@ -121,7 +143,9 @@ def _listings(rows: list[_Row]) -> dict[int, int]:
 
 
 def _wiki_heading(row: _Row) -> MarkedHeading | None:
-    match = _WIKI.fullmatch(row.text) if row.text[0] == "=" and len(row.text) <= 2 * _LONGEST_TITLE else None
+    if row.text[0] != "=" or len(row.text) > 2 * _LONGEST_TITLE:
+        return None
+    match = _WIKI.fullmatch(row.text)
     if not match or not _LETTER.search(match["title"]):
         return None
     level = match["left"].count("=")

@@ -1,13 +1,16 @@
-"""Cut a paragraph into what stands in its lines: rows of a table, items of a list, and what they go on from."""
+"""Cut a paragraph into what stands in its lines.
+
+These are rows of a table, items of a list, and what they go on from.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
-from factoid.text.blocks import Block, Kind, Lead, Visible, protected_within
+from factoid.text.blocks import Block, Kind, Lead, Visible, picked, protected_within
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
@@ -16,14 +19,16 @@ from factoid.words import count_words
 Source = tuple[str, Sequence[int]]
 Read = Callable[[str, Sequence[int]], Visible]
 
-UNWRAPPED = 200  # characters of a line; text is not wrapped at this width: every line is a paragraph
+# Characters of a line. Text is not wrapped at this width: every line is a paragraph.
+UNWRAPPED = 200
 LONGEST_LEAD = 30  # words; more would outweigh what goes on from it
 _GOES_ON = (":", "：")
 _QUESTION = ("?", "？")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 _SENTENCE_END = re.compile(r"[.!?…。！？;][\"'”’)\]]*\Z")
 _CAPTION = re.compile(
-    r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)", re.IGNORECASE
+    r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)",
+    re.IGNORECASE,
 )
 _ROW = re.compile(r"[ \t]*+\|[^\n|]*+\|")
 _RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-+:?[ \t]*+(?:\|[ \t]*+:?-+:?[ \t]*+)*+\|?[ \t]*+")
@@ -31,24 +36,32 @@ _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]{1,300}\1(?!`)")
 _GRID_RULE = re.compile(r"[ \t]*+\+(?:[-=:]{2,}\+){1,100}[ \t]*+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
-_NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
+# Most words of a column's name, where nothing but the form of a table marks its header.
+_NAME_WORDS = 5
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 _DIGIT = re.compile(r"\d")
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
 _VALUE = re.compile(
-    rf"{NUMBER.pattern}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|tue|wed|thu|fri|sat|sun)\.?|closed|open|none|any|free"
+    rf"{NUMBER.pattern}|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    rf"|(?:mon|tue|wed|thu|fri|sat|sun)\.?|closed|open|none|any|free"
     r"|unknown|n/?a|tb[ad]|yes|no|true|false|total|sum|[-–—.?]+",
     re.IGNORECASE,
 )
 # What columns are called.
 _COLUMN_NAME = re.compile(
-    r"(?:^|[ _/-])(?:names?|titles?|types?|kinds?|category|class|group|status|state|city|town|country|region|location"
-    r"|address|place|room|team|department|role|position|owner|author|contact|e-?mail|phone|tel\.?|url|link|website"
+    r"(?:^|[ _/-])(?:names?|titles?|types?|kinds?|category|class|group|status|state|city|town"
+    r"|country|region|location"
+    r"|address|place|room|team|department|role|position|owner|author|contact|e-?mail|phone|tel\.?"
+    r"|url|link|website"
     r"|dates?|day|month|year|time|hours"
-    r"|from|to|start|end|begin|until|price|fare|cost|fee|amount|total|sum|quantity|qty|count|number|no\.|nr\.?|id|code|key|value"
-    r"|default|options?|flag|command|parameters?|arguments?|field|column|property|setting|variable|description|meaning|purpose"
-    r"|notes?|comments?|remarks?|examples?|result|output|unit|size|weight|length|width|height|color|colour|model|version|item"
-    r"|product|service|plan|currency|language|format|file|path|format|severity|priority|level|score|rank|points)$",
+    r"|from|to|start|end|begin|until|price|fare|cost|fee|amount|total|sum|quantity|qty|count|number"
+    r"|no\.|nr\.?|id|code|key|value"
+    r"|default|options?|flag|command|parameters?|arguments?|field|column|property|setting|variable"
+    r"|description|meaning|purpose"
+    r"|notes?|comments?|remarks?|examples?|result|output|unit|size|weight|length|width|height|color"
+    r"|colour|model|version|item"
+    r"|product|service|plan|currency|language|format|file|path|format|severity|priority|level|score"
+    r"|rank|points)$",
     re.IGNORECASE,
 )
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
@@ -65,10 +78,13 @@ class Above:
         level: The number of lists around it.
         is_item_start: Whether nothing of the item of a list was read yet.
         item: The first block of the item that is being read.
-        items: The columns of items of a plain list, outermost first, each with what it goes on from and the last of them.
+        items: The columns of items of a plain list, outermost first, each with what it goes on from
+            and the last of them.
         again: What the list right above went on from: another list goes on from it, too.
-        unfinished: The last block of that list, if it ends in a colon: the other list goes on from it.
-        title: The title right above of an admonition, a tab or the like, which what is below it goes on from.
+        unfinished: The last block of that list, if it ends in a colon: the other list goes on from
+            it.
+        title: The title right above of an admonition, a tab or the like, which what is below it
+            goes on from.
         around: Of a list that goes on from such a block, what the list above it went on from.
     """
 
@@ -85,9 +101,10 @@ class Above:
 
 
 def lead_of(block: Block | None) -> tuple[Lead, ...]:
-    """Return what a list goes on from: a sentence that ends in a colon, a question that stands alone, or an item.
+    """Return what a list goes on from.
 
-    The first sentence of an item is enough.
+    It is a sentence that ends in a colon, a question that stands alone, or an item. The first
+    sentence of an item is enough.
     """
     if block is None or block.kind not in ("paragraph", "item"):
         return ()
@@ -99,13 +116,18 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     last = len(text)
     if _SENTENCE_END.search(text) or text.endswith(_GOES_ON):
         sentences = block_sentences(text, visible.protected) or [(0, last)]
-        start, last = sentences[-1 if text.endswith(_GOES_ON) else 0]
+        place = -1 if text.endswith(_GOES_ON) else 0
+        start, last = sentences[place]
         first = max(first, start)
     lead = text[first:last]
     if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
         return ()
-    start = block.start if first == block.number else widened_start(visible, visible.offsets[first], block.start)
-    end = block.end if last == len(text) else visible.offsets[last - 1] + 1
+    start = block.start
+    if first != block.number:
+        start = widened_start(visible, visible.offsets[first], start)
+    end = block.end
+    if last != len(text):
+        end = visible.offsets[last - 1] + 1
     return (Lead(start, end, " ".join(lead.split())),)
 
 
@@ -115,7 +137,10 @@ def _is_question(block: Block) -> bool:
 
 
 def caption_of(block: Block | None) -> tuple[Lead, ...]:
-    """Return what the rows of a table go on from: its caption, or a sentence that ends in a colon."""
+    """Return what the rows of a table go on from.
+
+    They go on from the table's caption, or from a sentence that ends in a colon.
+    """
     if block is not None and block.kind == "paragraph" and _CAPTION.match(block.visible.text):
         text = " ".join(block.visible.text.split())
         if count_words(text) <= LONGEST_LEAD:
@@ -123,7 +148,9 @@ def caption_of(block: Block | None) -> tuple[Lead, ...]:
     return lead_of(block)
 
 
-def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "paragraph") -> list[Block]:
+def paragraph_blocks(
+    source: Source, read: Read, above: Above, kind: Kind = "paragraph"
+) -> list[Block]:
     """Return the blocks of a paragraph: rows between bars, items of lists, and what else it holds.
 
     Args:
@@ -137,13 +164,16 @@ def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "par
     lines = line_spans(text)
     for is_row, run in groupby(lines, lambda span: _is_row(text, *span)):
         spans = list(run)
-        start, end = spans[0][0], spans[-1][1]
+        start = spans[0][0]
+        end = spans[-1][1]
         if is_row and (len(spans) > 1 or len(lines) == 1 or _has_edges(text[start:end])):
             rows = [(text[first:last], places[first:last]) for first, last in spans]
             blocks += table_blocks(rows, read, caption_of(above.last))
         else:
             visible = read(text[start:end], places[start:end])
-            blocks += _text_blocks(visible, above, kind if start == 0 else "paragraph", places[start])
+            if start > 0:
+                kind = "paragraph"
+            blocks += _text_blocks(visible, above, kind, places[start])
         if blocks:
             above.last = blocks[-1]
     return blocks
@@ -160,7 +190,9 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
     for number, line in enumerate(lines):
         if number not in rules:
             rows.append(_row(line, read, columns))
-            columns = columns or len(rows[-1].cells if rows[-1] else ())
+            row = rows[-1]
+            if row and not columns:
+                columns = len(row.cells)
     is_named = 1 in rules or (not rules and has_header(rows))
     is_grid = bool(lines) and _GRID_RULE.fullmatch(lines[0][0]) is not None
     if is_grid:  # the names stand above a rule of "=", or above the only rule within the table
@@ -173,7 +205,10 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
 
 
 def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...]) -> list[Block]:
-    """Return the rows of a table with the names of its columns, which the row of a number holds; -1 if none does."""
+    """Return the rows of a table with the names of its columns.
+
+    The row of the number `header` holds the names; -1 if none does.
+    """
     names: tuple[str, ...] = ()
     blocks = []
     for number, row in enumerate(rows):
@@ -182,7 +217,9 @@ def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...
         is_header = number == header
         if is_header:
             names = cell_texts(row)
-        blocks.append(replace(row, is_header=is_header, names=() if is_header else names, leads=leads))
+            blocks.append(replace(row, is_header=True, names=(), leads=leads))
+        else:
+            blocks.append(replace(row, is_header=False, names=names, leads=leads))
     return blocks
 
 
@@ -191,7 +228,9 @@ def written_leads(block: Block) -> str:
     leads = []
     for lead in block.leads:
         text = lead.text.rstrip(" .。—–-") or lead.text
-        leads.append(text if text.endswith((*_GOES_ON, *SENTENCE_ENDS)) else f"{text}:")
+        if not text.endswith((*_GOES_ON, *SENTENCE_ENDS)):
+            text = f"{text}:"
+        leads.append(text)
     return " ".join(leads)
 
 
@@ -200,8 +239,12 @@ def cell_texts(row: Block) -> tuple[str, ...]:
     return tuple(row.visible.text[start:end] for start, end in row.cells)
 
 
-def joined(cells: Sequence[Visible], places: Sequence[int]) -> tuple[Visible, tuple[tuple[int, int], ...]]:
-    """Return the cells of a row as one text, with " | " between those that are not empty, and the span of each.
+def joined(
+    cells: Sequence[Visible], places: Sequence[int]
+) -> tuple[Visible, tuple[tuple[int, int], ...]]:
+    """Return the cells of a row as one text, and the span of each.
+
+    In the text, " | " stands between those that are not empty.
 
     Args:
         cells: What a reader sees of each cell.
@@ -235,16 +278,23 @@ def _row(line: Source, read: Read, columns: int = 0) -> Block | None:
     text, places = line
     ends = [match.start() for match in _CELL_END.finditer(text)]
     if columns and len(ends) > columns + 1 and "`" in text:
-        code = [match.span() for match in _CODE.finditer(text)]
-        outside = [end for end in ends if not any(first < end < last for first, last in code)]
-        ends = outside if columns - 1 <= len(outside) <= columns + 1 else ends
+        inside: set[int] = set()
+        for code in _CODE.finditer(text):
+            inside.update(range(code.start() + 1, code.end()))
+        outside = [end for end in ends if end not in inside]
+        if columns - 1 <= len(outside) <= columns + 1:
+            ends = outside
     bounds = [-1, *ends, len(text)]
-    cells = [_cell(text[start + 1 : end], places[start + 1 : end], read) for start, end in pairwise(bounds)]
+    cells = []
+    for start, end in pairwise(bounds):
+        cells.append(_cell(text[start + 1 : end], places[start + 1 : end], read))
     starts = [places[end] for end in ends]
     if not text[: bounds[1]].strip() and ends:  # the bar at the left edge
-        cells, starts = cells[1:], starts[1:]
+        del cells[0]
+        del starts[0]
     if len(cells) > 1 and not text[bounds[-2] + 1 :].strip():
-        cells, starts = cells[:-1], starts[:-1]
+        del cells[-1]
+        del starts[-1:]
     if not any(cell.text for cell in cells):
         return None
     visible, spans = joined(cells, starts)
@@ -271,8 +321,9 @@ def widened_end(visible: Visible, end: int) -> int:
 
 def _cell(text: str, places: Sequence[int], read: Read) -> Visible:
     if "\\|" in text:
-        kept = [at for at in range(len(text)) if not text.startswith("\\|", at)]
-        text, places = "".join(text[at] for at in kept), [places[at] for at in kept]
+        # The backslash before a bar is not shown.
+        shown = [at for at in range(len(text)) if not text.startswith("\\|", at)]
+        text, places = picked(text, places, shown)
     return read(text, places)
 
 
@@ -283,7 +334,10 @@ def _is_rule(line: str) -> bool:
 
 
 def _is_row(text: str, start: int, end: int) -> bool:
-    return _ROW.match(text, start, end) is not None or _GRID_RULE.fullmatch(text, start, end) is not None
+    return (
+        _ROW.match(text, start, end) is not None
+        or _GRID_RULE.fullmatch(text, start, end) is not None
+    )
 
 
 def _has_edges(line: str) -> bool:
@@ -293,43 +347,58 @@ def _has_edges(line: str) -> bool:
 def has_header(rows: Sequence[Block | None]) -> bool:
     """Return whether the first row of a table without a rule names its columns.
 
-    Its cells are short and different, and no values. Evidence are a column of numbers, or of texts with digits, below a name
-    without any; capitals that are not below; and words that columns are called by.
+    Its cells are short and different, and no values. Evidence are a column of numbers, or of texts
+    with digits, below a name without any; capitals that are not below; and words that columns are
+    called by.
     """
     filled = [cell_texts(row) for row in rows if row is not None]
     if len(filled) < 2 or rows[0] is None:
         return False
     names, *below = filled
     is_distinct = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_distinct or any(count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name) for name in names):
+    if not is_distinct:
         return False
-    columns = [[row[column] for row in below if column < len(row) and row[column]] for column in range(len(names))]
-    if any(name in values for name, values in zip(names, columns, strict=True)):
-        return False
-    if all(map(str.isupper, names)) and not any(cell.isupper() for values in columns for cell in values[:2]):
-        return True
+    for name in names:
+        if count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name):
+            return False
+    columns: list[list[str]] = []
+    for number, name in enumerate(names):
+        values = [row[number] for row in below if number < len(row) and row[number]]
+        if name in values:
+            return False
+        columns.append(values)
+    if all(map(str.isupper, names)):
+        first_values = chain.from_iterable(values[:2] for values in columns)
+        if not any(map(str.isupper, first_values)):
+            return True
     known = [name for name in names if _COLUMN_NAME.search(name)]
-    if 2 * len(known) > len(names) and not any(_COLUMN_NAME.search(value) for value in columns[0]):
+    if 2 * len(known) > len(names) and not any(map(_COLUMN_NAME.search, columns[0])):
         return True
     for name, values in zip(names, columns, strict=True):
         are_numbers = all(map(NUMBER.fullmatch, values))
-        have_digits = len(values) > 1 and all(map(_DIGIT.search, values)) and not _DIGIT.search(name)
+        have_digits = (
+            len(values) > 1 and all(map(_DIGIT.search, values)) and not _DIGIT.search(name)
+        )
         if values and (are_numbers or have_digits):
             return True
     return False
 
 
 def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list[Block]:
-    """Cut what a reader sees of a paragraph, whose first line begins at `start`, before each item of a list in it."""
+    """Cut what a reader sees of a paragraph before each item of a list in it.
+
+    Its first line begins at `start`.
+    """
     text = visible.text
     if not text or ONLY_MARKS.fullmatch(text):
         return []
     listed_starts = set(line_starts(text))
     marks = {start.mark for start in listed_starts}
-    starts = [*listed_starts, *(line for line in _unwrapped_lines(text) if line.mark not in marks)]
-    starts.sort()
-    bounds = [(0, 0)] if not starts or starts[0].mark > 0 else []
-    bounds += [(line.mark, line.text) for line in starts]
+    unwrapped = [line for line in _unwrapped_lines(text) if line.mark not in marks]
+    starts = sorted([*listed_starts, *unwrapped])
+    bounds = [(line.mark, line.text) for line in starts]
+    if not starts or starts[0].mark > 0:
+        bounds.insert(0, (0, 0))
     blocks: list[Block] = []
     for (mark, first), (end, _) in pairwise([*bounds, (len(text), 0)]):
         piece = part_of(visible, first, end)
@@ -341,7 +410,9 @@ def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list
         if kind == "item":
             block = replace(block, leads=above.leads)
         elif is_item:
-            block = replace(block, kind="item", level=above.level + 1, number=number_length(piece.text))
+            block = replace(
+                block, kind="item", level=above.level + 1, number=number_length(piece.text)
+            )
             block = replace(block, leads=_leads_of_item(column, block, above))
         elif above.items and column <= above.items[0][0]:
             above.items.clear()  # the list ends; an indented paragraph is one of its last item
@@ -365,11 +436,16 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
 
 
 def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
-    """Return what an item of a plain list goes on from: the items above it that are less indented, and an introduction."""
+    """Return what an item of a plain list goes on from.
+
+    These are the items above it that are less indented, and an introduction.
+    """
     listed = above.items
     while listed and listed[-1][0] > column:
         listed.pop()
-    is_below_number = bool(listed) and listed[-1][0] == column and listed[-1][2].number > 0 and not block.number
+    is_below_number = (
+        bool(listed) and listed[-1][0] == column and listed[-1][2].number > 0 and not block.number
+    )
     above_item = listed[-1][2] if is_below_number else None
     is_child = (
         above_item is not None
@@ -378,7 +454,8 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
         and above_item.visible.text.endswith(_GOES_ON)
     )
     if block.number and any(at == column and item.number for at, _, item in listed):
-        while not (listed[-1][0] == column and listed[-1][2].number):  # bullets that went on from a number
+        # Bullets that went on from a number.
+        while listed[-1][0] != column or not listed[-1][2].number:
             listed.pop()
     if listed and listed[-1][0] == column and not is_child:
         leads = listed.pop()[1]
@@ -410,7 +487,10 @@ def span_of(visible: Visible) -> tuple[int, int]:
 
 
 def _column(visible: Visible, at: int, start: int) -> int:
-    """Return the column in the source of the first word or mark in the line of a place, whose first line begins at `start`."""
+    """Return the column of the first word or mark in the line of a place.
+
+    The column is one of the source, whose first line begins at `start`.
+    """
     line_end = visible.text.rfind("\n", 0, at)
     line_start = visible.offsets[line_end] + 1 if line_end >= 0 else start
     first = line_end + 1

@@ -1,4 +1,8 @@
-"""Read plain text into blocks: paragraphs, items of lists, rows between bars, and indented code. Every character is text."""
+"""Read plain text into blocks.
+
+The blocks are paragraphs, items of lists, rows between bars, and indented code. Every character is
+text.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,15 @@ from typing import NamedTuple
 
 from factoid.text.aligned import AlignedTable, aligned_tables, cell_source
 from factoid.text.blocks import Block, Visible
-from factoid.text.paragraphs import Above, Read, caption_of, has_header, joined, named_rows, paragraph_blocks
+from factoid.text.paragraphs import (
+    Above,
+    Read,
+    caption_of,
+    has_header,
+    joined,
+    named_rows,
+    paragraph_blocks,
+)
 
 _INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
@@ -26,7 +38,9 @@ def plain_blocks(
     above: Above | None = None,
     finds_code: bool = True,
 ) -> list[Block]:
-    """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs.
+    """Return the blocks of a plain text from a place on, in order.
+
+    Blank lines stand between paragraphs.
 
     Args:
         text: The text.
@@ -89,7 +103,9 @@ def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> lis
     for cells in table.rows:
         filled = [cell for cell in cells if cell]
         starts = [places[cell[0]] if cell else start for cell in cells[1:]]
-        visible, spans = joined([lines.inline(*cell_source(paragraph, cell, places)) for cell in cells], starts)
+        visible, spans = joined(
+            [lines.inline(*cell_source(paragraph, cell, places)) for cell in cells], starts
+        )
         first = places[filled[0][0]]
         last = places[filled[-1][-1]]
         rows.append(Block("row", first, last + 1, visible, cells=spans))
@@ -100,7 +116,10 @@ def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> lis
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Yield where the paragraphs of a text from a place on begin and end; the first line keeps its indent."""
+    """Yield where the paragraphs of a text from a place on begin and end.
+
+    The first line keeps its indent.
+    """
     # A pattern that begins with white space would be tried at each place of a long blank line.
     while ink := _INK.search(text, start):
         line = text.rfind("\n", start, ink.start()) + 1
@@ -129,8 +148,13 @@ def as_it_is(source: str, places: Sequence[int]) -> Visible:
 
 
 def is_code_like(content: str) -> bool:
-    """Return whether text that is indented looks like code: plain texts indent their paragraphs, too."""
-    return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[-1:] not in set(".!?…。")
+    """Return whether text that is indented looks like code.
+
+    Plain texts indent their paragraphs, too.
+    """
+    return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[
+        -1:
+    ] not in set(".!?…。")
 
 
 def _is_code(source: str) -> bool:

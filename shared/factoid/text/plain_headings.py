@@ -30,7 +30,14 @@ from factoid.text.heading_context import (
     templates,
 )
 from factoid.text.heading_context import Line as Line
-from factoid.text.heading_lines import HeadingLine, Number, heading_line, is_caption, is_notice, is_page_line
+from factoid.text.heading_lines import (
+    HeadingLine,
+    Number,
+    heading_line,
+    is_caption,
+    is_notice,
+    is_page_line,
+)
 from factoid.text.heading_questions import answer_ends
 
 STRONG_LEVEL = 7  # of a line in bold in a text with headings: below all of Markdown's
@@ -45,7 +52,9 @@ _PER_BLOCKS_SURE = 100  # the same, in capitals or in a text with headings that 
 _SURE_HEADINGS = 3
 
 _NAME_OF_PART = Number("name", (), True, True)
-_APPENDIX = re.compile(r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo")  # part of no chapter
+_APPENDIX = re.compile(
+    r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo"
+)  # part of no chapter
 _NUMBERED_ITEM = re.compile(r"\(?\w{1,3}[.)]\s")
 
 
@@ -77,7 +86,7 @@ class _Candidate(NamedTuple):
 
 
 def heading_cuts(paragraph: str) -> list[int]:
-    """Find where to cut a paragraph of plain text, so that lines that could be headings stand alone.
+    """Find where to cut a paragraph so that lines that could be headings stand alone.
 
     Headings do not always have empty lines around them. A line is cut off if it could be a numbered
     heading, one in capitals or a word such as "Abstract", if a sentence ends above it, and if the
@@ -86,23 +95,36 @@ def heading_cuts(paragraph: str) -> list[int]:
     Returns:
         Places of line starts within the paragraph, in order.
     """
-    starts = [0, *(match.end() for match in re.finditer(r"\n", paragraph))]
-    lines = [paragraph[start:end].strip() for start, end in pairwise([*starts, len(paragraph)])]
-    lines = lines if len(starts) > 1 else []
+    if "\n" not in paragraph:
+        return []
+    starts = [0]
+    lines = []
+    for line in paragraph.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+        lines.append(line.strip())
     cuts: set[int] = set()
     for place, (line, below) in enumerate(pairwise(lines)):
         if len(line) >= len(below) or not below[:1].isupper():
             continue
         if place and not is_terminated(lines[place - 1]) and starts[place] not in cuts:
             continue
-        found = None if below.isupper() else heading_line(line)
-        if found and found.form in ("number", "name", "capitals") and not _follows_in_list(lines, place):
+        if below.isupper():
+            continue
+        heading = heading_line(line)
+        if (
+            heading
+            and heading.form in ("number", "name", "capitals")
+            and not _follows_in_list(lines, place)
+        ):
             cuts.update((starts[place], starts[place + 1]))
     return sorted(cuts - {0})
 
 
 def _follows_in_list(lines: Sequence[str], place: int) -> bool:
-    """Return whether a line is an item among items: the line below begins with a number or bullet as well."""
+    """Return whether a line is an item among items.
+
+    The line below begins with a number or bullet as well.
+    """
     below = lines[place + 1]
     return bool(BULLET.match(below) or (heading_line(lines[place]) and _NUMBERED_ITEM.match(below)))
 
@@ -137,12 +159,17 @@ def find_headings(lines: Sequence[Line], is_plain: bool = True) -> list[Heading]
     headings = []
     for place in order:
         end = ends.get(place, len(lines))
-        headings.append(Heading(place, min(end, reaches.get(place, end)), levels.get(place, QUESTION_LEVEL)))
+        headings.append(
+            Heading(place, min(end, reaches.get(place, end)), levels.get(place, QUESTION_LEVEL))
+        )
     return headings
 
 
 def _below_marked(evident: Mapping[int, int], marked: Mapping[int, int]) -> dict[int, int]:
-    """Return the levels of all headings: those found by evidence are below the marked one above them."""
+    """Return the levels of all headings.
+
+    Headings found by evidence are below the marked one above them.
+    """
     levels: dict[int, int] = {}
     above = 1
     for place in sorted({*evident, *marked}):
@@ -167,7 +194,10 @@ def _asks_in_bold(line: Line) -> bool:
 
 
 def _captions(lines: Sequence[Line], levels: Mapping[int, int]) -> dict[int, int]:
-    """Return where the rows end that stand right below a caption, by the caption's place: it heads nothing else."""
+    """Return where the rows end that stand right below a caption, by the caption's place.
+
+    The caption heads nothing else.
+    """
     reaches: dict[int, int] = {}
     for place, line in enumerate(lines):
         if place in levels or not is_single(line) or not is_caption(line.text):
@@ -187,9 +217,12 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     """Return the levels of lines that give evidence of being headings, by place."""
     numbered_again = templates(lines)
     candidates = _candidates(lines, numbered_again)
-    expected = {candidate.place for candidate in candidates if candidate.heads_text} & numbered_again
+    heading_text = {candidate.place for candidate in candidates if candidate.heads_text}
+    expected = heading_text & numbered_again
     sure = _in_series(candidates) | expected
-    proven = set() if is_conversation(lines) else _proven_forms(candidates, len(lines))
+    proven: set[str] = set()
+    if not is_conversation(lines):
+        proven = _proven_forms(candidates, len(lines))
     accepted: dict[int, _Candidate] = {}
     rows: dict[int, list[_Candidate]] = {}
     for candidate in candidates:
@@ -197,23 +230,33 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     for row in rows.values():
         is_first = row[0].place == 0
         for depth, candidate in enumerate(reversed(row)):
-            above = row[-depth - 2] if depth + 1 < len(row) else None
-            is_named = above is not None and _names_part(above, candidate)
-            if _is_in_reach(row, depth, is_first) and (is_named or _has_evidence(candidate, sure, proven)):
+            is_topmost = depth + 1 == len(row)
+            is_named = not is_topmost and _names_part(row[-depth - 2], candidate)
+            if _is_in_reach(row, depth, is_first) and (
+                is_named or _has_evidence(candidate, sure, proven)
+            ):
                 accepted[candidate.place] = candidate
-    title = next((candidate for candidate in candidates if candidate.place == _title_place(lines)), None)
-    if title is not None and _is_title(lines, title, bool(accepted)):
-        accepted[title.place] = title
+    title_place = _title_place(lines)
+    has_headings = bool(accepted)
+    for candidate in candidates:
+        if candidate.place == title_place and _is_title(lines, candidate, has_headings):
+            accepted[title_place] = candidate
     return _levels(accepted, expected, lines)
 
 
 def _title_place(lines: Sequence[Line]) -> int:
     """Return the place of the first line that is no notice such as "For immediate release"."""
-    return next((place for place, line in enumerate(lines) if not is_notice(line.text)), 0)
+    for place, line in enumerate(lines):
+        if not is_notice(line.text):
+            return place
+    return 0
 
 
 def _is_title(lines: Sequence[Line], title: _Candidate, has_headings: bool) -> bool:
-    """Return whether the first line of a text is its title: an author and a date may stand between it and the text."""
+    """Return whether the first line of a text is its title.
+
+    An author and a date may stand between it and the text.
+    """
     text = lines[title.place].text
     if title.heads_text or title.heads_list:
         heads_something = True
@@ -236,12 +279,19 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
     title_place = _title_place(lines)
     forms: dict[int, HeadingLine] = {}
     for place, line in enumerate(lines):
-        if place in barred or line.kind in ("row", "code", "image", "heading") or not is_single(line):
+        if (
+            place in barred
+            or line.kind in ("row", "code", "image", "heading")
+            or not is_single(line)
+        ):
             continue
         found = heading_line(line.text, line.is_strong)
         if not found or (line.kind == "item" and not found.number):
             continue
-        is_labelled = LABELLED.match(line.text) is not None and found.form not in ("number", "strong")
+        is_labelled = LABELLED.match(line.text) is not None and found.form not in (
+            "number",
+            "strong",
+        )
         is_expected = place == title_place or place in numbered_again
         if is_expected or not (is_labelled or found.is_doubtful):
             forms[place] = found
@@ -276,7 +326,9 @@ def _candidate(
 ) -> _Candidate:
     line = lines[place]
     above = lines[place - 1] if place else None
-    speaks = following is not None and bool(LABELLED.match(following.text) and LABELLED.match(line.text))
+    speaks = following is not None and bool(
+        LABELLED.match(following.text) and LABELLED.match(line.text)
+    )
     heads_text = heads_list = False
     if following is not None and not speaks:
         heads_text = is_running_text(following)
@@ -285,11 +337,16 @@ def _candidate(
             heads_text = heads_list = found.form in ("number", "capitals")
     fits = above is None or place - 1 in forms or may_stand_below(line, above)
     is_last = place + 1 not in forms
-    return _Candidate(place, found, row, fits, is_last, heads_text, heads_list, following is not None)
+    return _Candidate(
+        place, found, row, fits, is_last, heads_text, heads_list, following is not None
+    )
 
 
 def _in_series(candidates: Sequence[_Candidate]) -> set[int]:
-    """Return the places of numbers that are sure, or come right after or before another of their series."""
+    """Return the places of numbers that are sure or belong to a series.
+
+    A number belongs to one if it comes right after or before another of it.
+    """
     sure: set[int] = set()
     latest: dict[tuple[str, tuple[int, ...]], int] = {}  # the last place of each number
     for candidate in candidates:
@@ -314,19 +371,30 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
     for candidate, following in zip_longest(candidates, candidates[1:]):
         form = candidate.line.form
         forms = ("title", "plain") if form == "word" else (form,)
-        is_above_others = not candidate.is_last and following is not None and following.line.form != form
+        is_above_others = (
+            not candidate.is_last and following is not None and following.line.form != form
+        )
         if candidate.place == 0 or not (candidate.is_last or is_above_others or form == "number"):
             continue
         heads_something = candidate.heads_text or (candidate.heads_list and form == "capitals")
         stands = candidate.fits and heads_something and numbers[candidate.row] <= _ROW
         total.update(forms)
-        standing.update(forms if stands else ())
+        if stands:
+            standing.update(forms)
     has_sure = standing["name"] + standing["number"] >= _SURE_HEADINGS
     wanted: Counter[str] = Counter()
     for form in total:
-        per_blocks = _PER_BLOCKS_SURE if has_sure or form == "capitals" else _PER_BLOCKS
-        wanted[form] = 1 if blocks <= _SHORT_TEXT else max(2, blocks // per_blocks)
-    proven = {form for form, number in standing.items() if number >= wanted[form] and 2 * number >= total[form]}
+        if blocks <= _SHORT_TEXT:
+            wanted[form] = 1
+            continue
+        per_blocks = _PER_BLOCKS
+        if has_sure or form == "capitals":
+            per_blocks = _PER_BLOCKS_SURE
+        wanted[form] = max(2, blocks // per_blocks)
+    proven = set()
+    for form, number in standing.items():
+        if number >= wanted[form] and 2 * number >= total[form]:
+            proven.add(form)
     if standing["number"] > 1 and standing["plain"] <= wanted["plain"]:
         proven.discard("plain")  # the text has headings of another form
     return proven
@@ -352,7 +420,9 @@ def _is_in_reach(row: Sequence[_Candidate], depth: int, is_first: bool) -> bool:
         return is_marked
     last = row[-1].line.number
     number = candidate.line.number
-    return depth <= _ROW and bool(last and number and last.value[: len(number.value)] == number.value != last.value)
+    return depth <= _ROW and bool(
+        last and number and last.value[: len(number.value)] == number.value != last.value
+    )
 
 
 def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bool:
@@ -371,7 +441,10 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
 
 
 def _names_part(above: _Candidate, candidate: _Candidate) -> bool:
-    """Return whether a line is the name of the part whose number stands above it: "CHAPTER IV", "The Storm"."""
+    """Return whether a line is the name of the part whose number stands above it.
+
+    "The Storm" is such a line below "CHAPTER IV".
+    """
     is_part = above.line.number is not None and above.line.number.has_word
     return (
         is_part
@@ -380,7 +453,9 @@ def _names_part(above: _Candidate, candidate: _Candidate) -> bool:
     )
 
 
-def _levels(accepted: Mapping[int, _Candidate], expected: set[int], lines: Sequence[Line]) -> dict[int, int]:
+def _levels(
+    accepted: Mapping[int, _Candidate], expected: set[int], lines: Sequence[Line]
+) -> dict[int, int]:
     """Return the levels of headings by place.
 
     The first line of the text is its title, of level 1. Numbers say how deep a heading is; one
@@ -393,11 +468,15 @@ def _levels(accepted: Mapping[int, _Candidate], expected: set[int], lines: Seque
     numbered: list[Number] = []  # those above
     unnumbered: list[int] = []  # ranks of forms of those above
     between: list[int] = []  # places since the last numbered one
-    styles = Counter(candidate.line.number.style for candidate in accepted.values() if candidate.line.number)
+    styles = Counter(
+        candidate.line.number.style for candidate in accepted.values() if candidate.line.number
+    )
     for place in sorted(accepted):
         line = accepted[place].line
         number = line.number
-        is_of_series = (number and styles[number.style] > 1) or line.form == "name" or place in expected
+        is_of_series = (
+            (number and styles[number.style] > 1) or line.form == "name" or place in expected
+        )
         if place == title_place and not (is_of_series and len(accepted) > 1):
             levels[place] = 1
             continue

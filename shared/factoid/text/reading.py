@@ -1,4 +1,8 @@
-"""Read a text once: its blocks, and its sentences as a reader sees them, with the place of each character in the source."""
+"""Read a text once.
+
+The result is its blocks, and its sentences as a reader sees them, with the place of each character
+in the source.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,8 @@ from factoid.text.restructured import restructured_blocks
 from factoid.text.sentence_ends import SentenceSplitter, block_sentences
 from factoid.words import count_words, cut_words
 
-# A run of text without any sentence end is cut here, because encoders and parsers would cut it silently.
+# A run of text without any sentence end is cut here, because encoders and parsers would cut it
+# silently.
 MAX_WORDS = 200
 MAX_CHARS = 4000
 
@@ -55,7 +60,10 @@ class Sentence:
 
 
 def moved(sentences: Sequence[Sentence], by: int) -> list[Sentence]:
-    """Return the sentences of a part of a text as those of the whole, which begins so many characters before."""
+    """Return the sentences of a part of a text as those of the whole.
+
+    The part begins `by` characters after the start of the whole.
+    """
     if not by:
         return list(sentences)
     blocks: dict[int, Block] = {}
@@ -76,7 +84,8 @@ def read(text: str, markup: Markup | None = None, start: int = 0) -> tuple[Block
 
     Args:
         text: The text.
-        markup: "markdown", "rst" or "plain"; None to decide by the marks in it (see `factoid.text.markup`).
+        markup: "markdown", "rst" or "plain"; None to decide by the marks in it (see
+            `factoid.text.markup`).
         start: Where to begin, behind front matter.
     """
     markup = markup or markup_of(text)
@@ -87,7 +96,9 @@ def read(text: str, markup: Markup | None = None, start: int = 0) -> tuple[Block
     return tuple(plain_blocks(text, start))
 
 
-def sentences_of(blocks: Sequence[Block], splitter: SentenceSplitter | None = None) -> list[Sentence]:
+def sentences_of(
+    blocks: Sequence[Block], splitter: SentenceSplitter | None = None
+) -> list[Sentence]:
     """Return the sentences of blocks, in order.
 
     A heading and a row of a table are one; so is a block of code. What is above MAX_WORDS words or
@@ -95,7 +106,8 @@ def sentences_of(blocks: Sequence[Block], splitter: SentenceSplitter | None = No
 
     Args:
         blocks: Blocks of a text.
-        splitter: Finds the ends of sentences within a block, in place of the rules of `factoid.text.sentence_ends`.
+        splitter: Finds the ends of sentences within a block, in place of the rules of
+            `factoid.text.sentence_ends`.
 
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.
@@ -134,8 +146,11 @@ def _sentences(block: Block, splitter: SentenceSplitter | None) -> Iterator[Sent
 def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Span]:
     spans: list[Span] = []
     for first, last in _turns(visible.text):
-        part = visible if (first, last) == (0, len(visible.text)) else _slice(visible, first, last)
-        spans += [(first + start, first + end) for start, end in block_sentences(part.text, part.protected, splitter)]
+        part = visible
+        if last - first < len(visible.text):
+            part = _slice(visible, first, last)
+        for start, end in block_sentences(part.text, part.protected, splitter):
+            spans.append((first + start, first + end))
     return [span for span in spans if not ONLY_MARKS.fullmatch(visible.text, *span)]
 
 
@@ -145,7 +160,8 @@ def _row_spans(block: Block, splitter: SentenceSplitter | None) -> list[Span]:
     pieces: list[Span] = []
     for first, last in block.cells:
         cell = _slice(visible, first, last)
-        pieces += [(first + start, first + end) for start, end in block_sentences(cell.text, cell.protected, splitter)]
+        for start, end in block_sentences(cell.text, cell.protected, splitter):
+            pieces.append((first + start, first + end))
     spans: list[Span] = []
     size = 0
     for start, end in pieces:
@@ -166,7 +182,10 @@ def _slice(visible: Visible, start: int, end: int) -> Visible:
 
 
 def _turns(text: str) -> list[Span]:
-    """Cut a paragraph before each line with a label ("Ann: …", "Weight: 59 kg") if these are half of its lines or more."""
+    """Cut a paragraph before each line with a label, if half of its lines or more have one.
+
+    Labels are "Ann: …" and "Weight: 59 kg".
+    """
     starts = [match.start() for match in LABELLED_LINE.finditer(text)]
     if len(starts) < 2 or len(starts) * 2 < text.count("\n") + 1:
         return [(0, len(text))]
@@ -196,7 +215,10 @@ def _is_long(text: str) -> bool:
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield a span of a visible text, in pieces that fit passages if it is too long for a sentence."""
+    """Yield a span of a visible text, in pieces if it is too long for a sentence.
+
+    The pieces fit passages.
+    """
     if not _is_long(text[start:end]):
         yield start, end
         return

@@ -1,6 +1,9 @@
-"""Read reStructuredText into blocks: its directives, literal blocks and inline markup; the rest is read as plain text.
+"""Read reStructuredText into blocks.
 
-Headings are found in `factoid.text.marked_headings`, tables and lists where those of plain text are.
+Directives, literal blocks and inline markup are read here, the rest as plain text.
+
+Headings are found in `factoid.text.marked_headings`, tables and lists where those of plain text
+are.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from factoid.text.blocks import Block, Lead, Visible, VisibleText
+from factoid.text.blocks import Block, Lead, Visible, VisibleText, picked
 from factoid.text.cover import FILLER
 from factoid.text.dialect_rules import CODE, REST_DIRECTIVE, REST_TARGET, TABLES, UNSEEN
 from factoid.text.lines import line_starts
@@ -19,14 +22,25 @@ from factoid.text.restructured_tables import directive_table
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]|\Z)")
-_NOTE = re.compile(r"\.\.[ \t]+\[(?:\d{1,3}|\#[\w-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]+|\Z)")  # of a footnote or a citation
+_NOTE = re.compile(
+    r"\.\.[ \t]+\[(?:\d{1,3}|\#[\w-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]+|\Z)"
+)  # of a footnote or a citation
 _OPTION = re.compile(r":(?P<name>[A-Za-z][\w-]*):(?:[ \t]+(?P<value>\S.*))?\Z")
 _FIELD = re.compile(r":(?P<name>[A-Za-z](?:[^:\n`]|:(?=\w)){0,80}):(?:[ \t]+(?P<value>\S)|\Z)")
 _ANONYMOUS = re.compile(r"__[ \t]+\S+\Z")
 _LINE_BLOCK = re.compile(r"\|[ \t]+(?=[^|\n]*\Z)")
 _VERSION = re.compile(r"v?\d[\w.]*[ \t]*")
 _SHOWN_OPTIONS = ("alt", "caption", "title")
-_CODE = CODE | {"highlight", "parsed-literal", "prompt", "productionlist", "math", "doctest", "testcode", "testoutput"}
+_CODE = CODE | {
+    "highlight",
+    "parsed-literal",
+    "prompt",
+    "productionlist",
+    "math",
+    "doctest",
+    "testcode",
+    "testoutput",
+}
 _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "highlight",
     "default-role",
@@ -38,8 +52,10 @@ _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "graphviz",
 }
 _NO_ARGUMENT = frozenset(
-    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist productionlist math "
-    "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode testoutput".split()
+    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist "
+    "productionlist math "
+    "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode "
+    "testoutput".split()
 )
 
 _INLINE = re.compile(
@@ -60,14 +76,16 @@ _TARGET = re.compile(r"\s*<[^<>]{1,500}>\Z")
 def restructured_blocks(text: str, start: int = 0) -> list[Block]:
     """Return the blocks of a text in reStructuredText from a place on, in order.
 
-    Titles and texts of directives are shown, their names and options are not, but for the texts of pictures; code is a block.
-    Comments, targets, substitutions and lists of contents are nothing.
+    Titles and texts of directives are shown, their names and options are not, but for the texts of
+    pictures; code is a block. Comments, targets, substitutions and lists of contents are nothing.
     """
     return _Reader(text, start).blocks()
 
 
 def restructured_inline(source: str, places: Sequence[int]) -> Visible:
-    """Return what a reader sees of a stretch of reStructuredText without blocks, with literals between single backticks.
+    """Return what a reader sees of a stretch of reStructuredText without blocks.
+
+    Literals stand between single backticks.
 
     Args:
         source: The stretch, perhaps with hidden characters.
@@ -75,8 +93,7 @@ def restructured_inline(source: str, places: Sequence[int]) -> Visible:
     """
     if FILLER in source:
         shown = [at for at, character in enumerate(source) if character != FILLER]
-        source = "".join(source[at] for at in shown)
-        places = [places[at] for at in shown]
+        source, places = picked(source, places, shown)
     seen = VisibleText()
     done = 0
     for match in _INLINE.finditer(source):
@@ -135,14 +152,20 @@ def _end_of_label(label: str, start: int) -> int:
 
 
 def _length_of_path(name: str) -> int:
-    """Return how many characters of an object's name are not shown: "~flask.Flask" is "Flask", "!x" is "x"."""
+    """Return how many characters of an object's name are not shown.
+
+    "~flask.Flask" is shown as "Flask", "!x" as "x".
+    """
     if name.startswith("~"):
         return name.rfind(".") + 1 or 1
     return int(name.startswith("!"))
 
 
 class _Reader:
-    """Reads a text line by line; what is hidden of a line is covered before it is read as plain text."""
+    """Reads a text line by line.
+
+    What is hidden of a line is covered before it is read as plain text.
+    """
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -152,7 +175,9 @@ class _Reader:
         self.covered: list[tuple[int, int]] = []  # in the lines of the run
         self.first = 0  # of the run of lines that is read as plain text
         self.above = Above()
-        self.term: tuple[int, Lead] | None = None  # what the lines define that are more indented than a column
+        self.term: tuple[int, Lead] | None = (
+            None  # what the lines define that are more indented than a column
+        )
         self.result: list[Block] = []
 
     def blocks(self) -> list[Block]:
@@ -205,7 +230,10 @@ class _Reader:
             self._flush(number + 1)
             block = self.result[-1] if self.result else None
             if block is not None:
-                self.term = (column, Lead(block.start, block.end, " ".join(block.visible.text.split())))
+                self.term = (
+                    column,
+                    Lead(block.start, block.end, " ".join(block.visible.text.split())),
+                )
         return number + 1
 
     # Lines
@@ -220,16 +248,31 @@ class _Reader:
     def _is_below(self, number: int, column: int) -> bool:
         """Return whether the next line is more indented than a column."""
         following = number + 1
-        return following < len(self.starts) and bool(self._content(following)) and self._column(following) > column
+        return (
+            following < len(self.starts)
+            and bool(self._content(following))
+            and self._column(following) > column
+        )
 
     def _is_term(self, number: int, column: int, content: str) -> bool:
         """Return whether a line is a term whose definition is indented below it."""
-        is_first = number == self.first or not self._content(number - 1) or self._column(number - 1) > column
-        is_marked = bool(line_starts(content)) or content.startswith("#. ") or _FIELD.match(content) is not None
+        is_first = (
+            number == self.first
+            or not self._content(number - 1)
+            or self._column(number - 1) > column
+        )
+        is_marked = (
+            bool(line_starts(content))
+            or content.startswith("#. ")
+            or _FIELD.match(content) is not None
+        )
         return is_first and self._is_below(number, column) and not is_marked
 
     def _behind_body(self, number: int, column: int) -> int:
-        """Return the line behind those that are more indented than a column, without blank lines at the end."""
+        """Return the line behind those that are more indented than a column.
+
+        Blank lines at the end are left out.
+        """
         last = number
         for other in range(number + 1, len(self.starts)):
             if self._content(other):
@@ -279,8 +322,10 @@ class _Reader:
         name = directive["name"].lower().rpartition(":")[2]
         first = number + 1  # of the options
         if directive["title"] and name not in _NO_ARGUMENT | _HIDDEN:
-            version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
-            begin = directive.start("title") + (version.end() if version else 0)
+            begin = directive.start("title")
+            if name.startswith(("version", "deprecated")):
+                version = _VERSION.match(directive["title"])
+                begin += version.end() if version else 0
             self.covered.append((at, at + begin))
             first = self._behind_paragraph(number, behind)
             self._add_lines(number, first)
@@ -298,7 +343,10 @@ class _Reader:
         return options
 
     def _behind_paragraph(self, number: int, behind: int) -> int:
-        """Return the line behind those that go on with a line, before a blank one, options or other markup."""
+        """Return the line behind those that go on with a line.
+
+        A blank line, options and other markup end them.
+        """
         following = number + 1
         while following < behind and self._content(following):
             content = self._content(following)
@@ -366,12 +414,14 @@ class _Reader:
     def _add_plain(self, source: str, start: int) -> None:
         if not source.replace(FILLER, "").strip():
             return
-        blocks = plain_blocks(source, base=start, inline=restructured_inline, above=self.above, finds_code=False)
+        blocks = plain_blocks(
+            source, base=start, inline=restructured_inline, above=self.above, finds_code=False
+        )
         if self.term:
             leads = (self.term[1],)
-            blocks = [
-                replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block for block in blocks
-            ]
+            for number, block in enumerate(blocks):
+                if block.kind == "paragraph":
+                    blocks[number] = replace(block, kind="item", leads=leads)
         self.result += blocks
 
     def _add_code(self, first: int, behind: int) -> None:

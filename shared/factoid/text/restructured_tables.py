@@ -18,7 +18,12 @@ Line = tuple[int, int]  # where a line begins and ends in its text
 
 
 def directive_table(
-    name: str, text: str, title: Line | None, options: Mapping[str, Line], lines: Sequence[Line], inline: Read
+    name: str,
+    text: str,
+    title: Line | None,
+    options: Mapping[str, Line],
+    lines: Sequence[Line],
+    inline: Read,
 ) -> list[Block]:
     """Return the blocks of a table that a directive holds: its title, if it has one, and its rows.
 
@@ -26,7 +31,8 @@ def directive_table(
         name: "list-table" or "csv-table".
         text: The source.
         title: Where the title is in it.
-        options: Where the values of its options are, by their names; "header" and "header-rows" name the columns.
+        options: Where the values of its options are, by their names; "header" and "header-rows"
+            name the columns.
         lines: Where the lines of its body are.
         inline: Returns what a reader sees of a cell.
     """
@@ -37,12 +43,18 @@ def directive_table(
         if visible.text:
             leads = (Lead(*title, visible.text),)
             blocks.append(Block("paragraph", *title, visible))
-    count = text[slice(*options["header-rows"])] if "header-rows" in options else ""
-    headers = min(int(count), _MOST_HEADERS) if count.isdecimal() and len(count) < 3 else 0
+    headers = 0
+    if "header-rows" in options:
+        count = text[slice(*options["header-rows"])]
+        if count.isdecimal() and len(count) < 3:
+            headers = min(int(count), _MOST_HEADERS)
     if "header" in options:
         lines = [options["header"], *lines]
         headers += 1
-    rows = _list_rows(text, lines) if name == "list-table" else [list(_values(text, *line)) for line in lines]
+    if name == "list-table":
+        rows = _list_rows(text, lines)
+    else:
+        rows = [list(_values(text, *line)) for line in lines]
     return [*blocks, *_named(rows, headers, leads, inline)]
 
 
@@ -94,7 +106,9 @@ def _source(text: str, lines: Sequence[Line]) -> Source:
     return "".join(parts), places
 
 
-def _named(rows: Sequence[Sequence[Source]], headers: int, leads: tuple[Lead, ...], inline: Read) -> list[Block]:
+def _named(
+    rows: Sequence[Sequence[Source]], headers: int, leads: tuple[Lead, ...], inline: Read
+) -> list[Block]:
     blocks: list[Block | None] = []
     for row in rows:
         cells = [inline(*source) for source in row]
@@ -103,5 +117,7 @@ def _named(rows: Sequence[Sequence[Source]], headers: int, leads: tuple[Lead, ..
             continue
         starts = [cell.offsets[0] if cell.text else filled[0].offsets[0] for cell in cells[1:]]
         visible, spans = joined(cells, starts)
-        blocks.append(Block("row", filled[0].offsets[0], filled[-1].offsets[-1] + 1, visible, cells=spans))
+        blocks.append(
+            Block("row", filled[0].offsets[0], filled[-1].offsets[-1] + 1, visible, cells=spans)
+        )
     return named_rows(blocks, min(headers, len(blocks)) - 1, leads)

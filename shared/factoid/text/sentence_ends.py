@@ -1,9 +1,9 @@
 """Find where sentences end, by rules for edited prose in many languages.
 
-The rules decide on each run of terminators by the text before and after it. They know abbreviations,
-initials, acronyms, decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list
-items, and the terminators of scripts without spaces. They need no model and take time linear in the
-length of the text.
+The rules decide on each run of terminators by the text before and after it. They know
+abbreviations, initials, acronyms, decimals, quotations, parentheses, citation marks such as `[3]`
+and `[^3]`, list items, and the terminators of scripts without spaces. They need no model and take
+time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError
-from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
+from factoid.text.abbreviations import (
+    COMMON,
+    ENGLISH,
+    GERMAN,
+    OPEN,
+    WORDS_TOO,
+    Language,
+    language_of,
+)
 from factoid.text.lines import is_bullet, line_starts
 from factoid.words import INVISIBLE, without_invisible
 
@@ -46,24 +54,32 @@ _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)|（[^（）\n]{1,300}）|《[^《
 _WORD_CHARACTER = re.compile(r"\w")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _NUMBER_BEFORE = re.compile(r"(?:\d|\b[IVX]{1,5})\s?\Z")
-_TAIL = r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
+_TAIL = (
+    r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
+)
 # "3", "4.2(a)", and nothing that goes on like a clause
 _REFERENCE = re.compile(rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}")
 _LETTER_REFERENCE = re.compile(rf"(?:[A-Z]|[IVXLC]{{2,6}})\b\.?+{_TAIL}")
 _ELIDED = re.compile(r"[^\W\d_]{1,5}['’](?=[^\W\d_]{2})")
-_VOWEL = re.compile(r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE)
+_VOWEL = re.compile(
+    r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE
+)
 _UNSPOKEN = re.compile(r"[a-zа-яα-ωß-ÿ]{2,5}", re.IGNORECASE)
-_OLD_SCRIPT_LETTER = re.compile(r"[\u05d0-\u05ea\u0620-\u064a]ـ?")  # Hebrew and Arabic have no capitals
+_OLD_SCRIPT_LETTER = re.compile(
+    r"[\u05d0-\u05ea\u0620-\u064a]ـ?"
+)  # Hebrew and Arabic have no capitals
 _DEVANAGARI = re.compile(r"[\u0900-\u0963\u0970-\u097f]")
 # Makes a number behind it ordinal in German: "im 3. Quartal", "der 1. und 2. Absatz".
 _BEFORE_ORDINAL = re.compile(
-    r"\b(?:(?<!\bI )am|beim|das|de[mnrs]|die|im|ins|vom|zu[mr]|(?:ein|ihr|jed|kein|mein|sein|unser)(?:e[mnrs]?)?)\s"
+    r"\b(?:(?<!\bI )am|beim|das|de[mnrs]|die|im|ins|vom|zu[mr]"
+    r"|(?:ein|ihr|jed|kein|mein|sein|unser)(?:e[mnrs]?)?)\s"
     r"(?:\d{1,3}\.,?\s(?:(?:bis|oder|und)\s)?){0,3}\Z",
     re.IGNORECASE,
 )
 # Make a number before them ordinal in German: "3. Mai".
 _ORDINAL_NOUNS = frozenset(
-    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember "
+    "Jahrhundert Jahrhunderts "
     "Weltkrieg Weltkriegs".split()
 )
 _OPENERS = "*_([{\"'“‘«„»"
@@ -125,7 +141,9 @@ def sentence_ends(text: str, protected: Sequence[Span] = ()) -> list[int]:
     return [behind[end] for end in ends]
 
 
-def block_sentences(text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None) -> list[Span]:
+def block_sentences(
+    text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None
+) -> list[Span]:
     """Return the spans of the sentences of one block: trimmed, and without bullets.
 
     Args:
@@ -144,7 +162,9 @@ def block_sentences(text: str, protected: Sequence[Span] = (), splitter: Sentenc
     spans: list[Span] = []
     begin = 0
     for end in [*ends, len(text)]:
-        spans += [span for span in trim(text, begin, end) if not is_bullet(text[slice(*span)])]
+        for start, stop in trim(text, begin, end):
+            if not is_bullet(text[start:stop]):
+                spans.append((start, stop))
         begin = end
     return spans
 
@@ -165,7 +185,8 @@ def _checked(ends: Sequence[int], length: int) -> list[int]:
     checked = [int(end) for end in ends]
     if checked != sorted(checked) or not all(0 <= end <= length for end in checked):
         raise InvalidInputError(
-            f"expected a sentence splitter to return places from 0 to {length} in order, got {checked[:20]}"
+            f"expected a sentence splitter to return places from 0 to {length} in order, "
+            f"got {checked[:20]}"
         )
     return checked
 
@@ -202,8 +223,8 @@ class _Prose:
     @cached_property
     def is_spaced(self) -> bool:
         """Whether full stops stand alone, as in text that was cut into tokens."""
-        alone = sum(1 for _ in _ALONE.finditer(self.text))
-        return alone > 0 and alone >= sum(1 for _ in _ATTACHED.finditer(self.text))
+        alone = len(_ALONE.findall(self.text))
+        return alone > 0 and alone >= len(_ATTACHED.findall(self.text))
 
     @cached_property
     def is_lower(self) -> bool:
@@ -327,7 +348,8 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         is_word = language is ENGLISH and lower in COMMON and token.islower()
         return is_word and not _REFERENCE.match(text, stop.following)
     if lower in language.numbers:
-        is_letter = stop.starts_line and len(stop.word) == 1 and stop.word.isupper()  # "App. B shows"
+        # "App. B shows"
+        is_letter = stop.starts_line and len(stop.word) == 1 and stop.word.isupper()
         if is_letter or _LETTER_REFERENCE.match(text, stop.following):
             return False
     if lower in language.open or token in language.open:
@@ -345,16 +367,23 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         return is_behind_number
     if len(token) == 1 and token.isalpha():
         is_behind_initial = _BEHIND_LETTER_AND_POINT.search(stop.ahead) is not None
-        if is_before_number and not is_behind_number and token.islower() and lower not in _VARIABLES:
+        if (
+            is_before_number
+            and not is_behind_number
+            and token.islower()
+            and lower not in _VARIABLES
+        ):
             return False  # "s. 5"
         if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
             return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
     if language is GERMAN and token.isdigit() and stop.word:
-        is_ordinal = len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
+        is_ordinal = (
+            len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
+        )
         if is_ordinal or stop.word in _ORDINAL_NOUNS:
             return False
     if _NUMBERING.fullmatch(token):
-        return not stop.starts_line  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
+        return not stop.starts_line  # "1.", "a." and "ii." number a clause or an item of a list
     if stop.goes_on and not prose.is_spaced:
         is_word = lower in ENGLISH.function_words and len(token) > 1
         return is_word or (len(token) >= 3 and _VOWEL.search(token) is not None)

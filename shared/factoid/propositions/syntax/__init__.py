@@ -1,4 +1,7 @@
-"""Make propositions by syntax: a dependency parse (`tree`), splitting rules (`clauses`), reference and rendering."""
+"""Make propositions by syntax.
+
+The steps are a dependency parse (`tree`), splitting rules (`clauses`), reference and rendering.
+"""
 
 from factoid.propositions.syntax.propositionizer import SyntaxPropositionizer
 

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import agrees, copula, determiner, is_set_off, repeatable
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
+_NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 # "X is a name given to …" says nothing without the clause.
 _GENERIC = frozenset(
-    "name term word process method way part type kind form place thing one group set number state".split()
+    "name term word process method way part type kind form place thing one group set number "
+    "state".split()
 )
 _NOMINAL = (
     "NN",
@@ -27,7 +29,9 @@ _NOMINAL = (
     "VBG",
 )  # beginnings of tags, at the beginning of a description
 _ITEMS = ("DT", "NN", "JJ", "PRP$", "CD")  # beginnings of tags, at the beginning of the next item
-_LOCAL = frozenset("in at within during since until throughout near inside outside".split())  # not before people
+_LOCAL = frozenset(
+    "in at within during since until throughout near inside outside".split()
+)  # not before people
 
 
 class Statement(NamedTuple):
@@ -41,9 +45,12 @@ class Statement(NamedTuple):
 def describe(
     tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
 ) -> Statement | None:
-    """Return the statement that a dependent (`child`) of a noun in the clause of `head` makes about it, or None.
+    """Return the statement that a dependent of a noun makes about it, or None.
 
-    The subtrees of `cut` were removed from the clause; its subject is given if it is not among its own tokens.
+    The dependent is `child`; the noun is in the clause of `head`.
+
+    The subtrees of `cut` were removed from the clause; its subject is given if it is not among its
+    own tokens.
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut, subject)
@@ -52,7 +59,11 @@ def describe(
         return None
     # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
-    predicate = noun == head and tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
+    predicate = (
+        noun == head
+        and tree.child(noun, "cop") is not None
+        and determiner(tree, noun) in ("a", "an")
+    )
     if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
         predicate = False  # "is to a member who …", "is no law that …"
     if predicate and subject_head is not None:
@@ -61,78 +72,112 @@ def describe(
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
             phrase = repeatable(tree, noun, {*cut, child})
-            antecedent = phrase if not phrase or phrase[-1] in range(child) else ()  # not "X, who won, and Y"
+            if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
+                antecedent = phrase
     elif predicate and tree.lower[noun] not in _GENERIC:
-        antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
+        antecedent = subject
+        if not subject and subject_head is not None:
+            antecedent = repeatable(tree, subject_head, cut)
     if not antecedent:
         return None
-    if relative and predicate and subject_head is not None and not agrees(tree, subject_head, child):
+    if (
+        relative
+        and predicate
+        and subject_head is not None
+        and not agrees(tree, subject_head, child)
+    ):
         return None  # "The signs are a light that flashes"
     if relative:
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
-        return None  # too little for a fact; more often a past tense that was tagged as a participle
+        # Too little for a fact; more often a past tense that was tagged as a participle.
+        return None
     leading = range(_first_word(tree, child), child)
     if not all(tree.tags[token] == "RB" for token in leading):
         return None  # "(as defined in …)"
-    unclear = is_set_off(tree, child) and (tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child))
+    unclear = is_set_off(tree, child) and (
+        tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child)
+    )
     if unclear and tree.words[child - 1] != "(":
         return None  # another noun may be meant
-    return Statement([*antecedent, copula(tree, head, subject_head if predicate else noun)])
+    described = subject_head if predicate else noun
+    return Statement([*antecedent, copula(tree, head, described)])
 
 
 def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
     """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
     clause = tree.subtree(verb)
-    pronoun = next((token for token in clause if tree.lower[token] in _RELATIVES and token <= verb), None)
-    if pronoun is None or not tree.is_clause(verb):
+    pronouns = [token for token in clause if tree.lower[token] in _RELATIVES]
+    if not pronouns or pronouns[0] > verb or not tree.is_clause(verb):
         return None
+    pronoun = pronouns[0]
     word = tree.lower[pronoun]
-    if word in ("who", "which", "that") and tree.child(pronoun, "case") is None and not _precedes_verb(tree, pronoun):
+    if (
+        word in ("who", "which", "that")
+        and tree.child(pronoun, "case") is None
+        and not _precedes_verb(tree, pronoun)
+    ):
         return None  # "which anyone can take": its object
     if is_set_off(tree, verb):
         if word in ("who", "which", "that") and not agrees(tree, noun, verb):
             return None
         between = range(noun + 1, clause[0] - (tree.deps[clause[0]] != "punct"))
-        named = all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between)
+        named = all(
+            tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between
+        )
         if word in ("which", "that") and not _is_surely(tree, noun, verb):
             return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
-    if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose") and tree.child(pronoun, "case") is None:
+    if (
+        tree.deps[pronoun] in ("obj", "obl")
+        and word not in ("where", "whose")
+        and tree.child(pronoun, "case") is None
+    ):
         return None  # an object or a stranded preposition: the words would come in the wrong order
-    return Statement(swap={pronoun: [*["in"] * (word == "where"), *antecedent, *["'s"] * (word == "whose")]})
+    written = antecedent
+    if word == "where":
+        written = ["in", *antecedent]
+    elif word == "whose":
+        written = [*antecedent, "'s"]
+    return Statement(swap={pronoun: written})
 
 
 def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
-    """Return whether "which" means a noun, and not all that was said before: a name, or a plural with the verb of one."""
+    """Return whether "which" means a noun, and not all that was said before.
+
+    It means the noun if this is a name, or a plural with the verb of one.
+    """
     if tree.lower[verb] in ("means", "mean", "meant"):
         return False
     if tree.deps[noun] == "nmod":
         return False  # "the monitor of X, which …": either may be meant
     if tree.tags[noun] in PROPER:
         return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
-    finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
+    finite = tree.finite(verb)
     return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
 
 
 def _precedes_verb(tree: Tree, pronoun: int) -> bool:
     """Return whether a verb follows a pronoun, apart from adverbs."""
-    following = range(pronoun + 1, len(tree.words))
-    after = next((token for token in following if not tree.tags[token].startswith("RB")), pronoun)
-    return tree.tags[after] in VERB or tree.tags[after] == "MD"
+    for tag in [*tree.tags[pronoun + 1 :], tree.tags[pronoun]]:
+        if not tag.startswith("RB"):
+            return tag in VERB or tag == "MD"
+    return False
 
 
 def _is_negated(tree: Tree, noun: int) -> bool:
-    words = {tree.lower[child] for child in tree.children[noun]}
-    return not words.isdisjoint(("not", "n't", "n’t", "never", "no", "neither", "hardly"))
+    return tree.has_word(tree.children[noun], _NEGATIONS)
 
 
 def _first_word(tree: Tree, child: int) -> int:
     """Return the first token of a phrase that is no mark."""
-    return next((token for token in tree.subtree(child) if tree.deps[token] != "punct"), child)
+    for token in tree.subtree(child):
+        if tree.deps[token] != "punct":
+            return token
+    return child
 
 
 def _is_beside(tree: Tree, noun: int, child: int) -> bool:
@@ -141,40 +186,72 @@ def _is_beside(tree: Tree, noun: int, child: int) -> bool:
 
 
 def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> bool:
-    """Return whether a relative pronoun surely means a noun: "who" is not "in May", "at the office" or one of two people."""
+    """Return whether a relative pronoun surely means a noun.
+
+    "who" does not mean "in May", "at the office" or one of two people.
+    """
     if tree.lower[noun] in LEXICON["times"] and len(antecedent) == 1:
         return False
     if word not in ("who", "whom"):
         return True
-    others = [*tree.all(noun, "nmod"), *([tree.heads[noun]] if tree.deps[noun] == "nmod" else ())]
     case = tree.child(noun, "case")
-    return (case is None or tree.lower[case] not in _LOCAL) and not any(
-        tree.tags[other] in PROPER or tree.lower[other].removesuffix("s") in LEXICON["people"] for other in others
-    )
+    if case is not None and tree.lower[case] in _LOCAL:
+        return False
+    others = tree.all(noun, "nmod")
+    if tree.deps[noun] == "nmod":
+        others.append(tree.heads[noun])
+    for other in others:
+        is_person = tree.lower[other].removesuffix("s") in LEXICON["people"]
+        if is_person or tree.tags[other] in PROPER:
+            return False
+    return True
 
 
 def _apposition(
     tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
 ) -> Statement | None:
-    """State "X, a chemist, …" as "X is a chemist", and "his wife, Anna, …" as "Anna is his wife"."""
+    """State "X, a chemist, …" as "X is a chemist".
+
+    Likewise, "his wife, Anna, …" becomes "Anna is his wife".
+    """
     if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
         return None
-    if tree.subjects[child] is not None or not tree.tags[_first_word(tree, child)].startswith(_NOMINAL):
+    if tree.subjects[child] is not None or not tree.tags[_first_word(tree, child)].startswith(
+        _NOMINAL
+    ):
         return None  # "(formerly, faults were ignored)", "(i.e. the valve)"
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return None
-    if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in ("thanks", "see", "eg", "ie", "aka"):
+    if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in (
+        "thanks",
+        "see",
+        "eg",
+        "ie",
+        "aka",
+    ):
         return None
     is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
-    if is_aside and tree.child(head, "obj", "cop", "aux:pass") is None and tree.tags[child] not in PROPER:
+    if (
+        is_aside
+        and tree.child(head, "obj", "cop", "aux:pass") is None
+        and tree.tags[child] not in PROPER
+    ):
         return None  # "grants, during the term, a license": an object
     if tree.subjects[head] is None and not subject and tree.tags[head] in ("VBD", "VBN"):
         return None  # "Added the client, X": it is not known when X was one
     reverse = tree.tags[child] in PROPER  # then the apposition is the name
     name, role = (child, noun) if reverse else (noun, child)
-    determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in ("a", "an", "the")
-    bare_role = tree.tags[role] == "NN" and tree.tags[name] in PROPER and tree.child(role, "nmod") is not None
+    determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in (
+        "a",
+        "an",
+        "the",
+    )
+    bare_role = (
+        tree.tags[role] == "NN"
+        and tree.tags[name] in PROPER
+        and tree.child(role, "nmod") is not None
+    )
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
@@ -186,24 +263,34 @@ def _apposition(
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):
         return None  # "(WHO)" is another name
     subject = repeatable(tree, name, () if reverse else {*cut, child})
-    if not subject or (not reverse and max(token for token in subject if isinstance(token, int)) > child):
+    if not subject or (not reverse and max(tokens(subject)) > child):
         return None
     subject.append(copula(tree, head, name))
     if not reverse:
         return Statement(subject)
     description = repeatable(tree, role, {*cut, child})
-    return Statement(items=[*subject, *description]) if description else None
+    if not description:
+        return None
+    return Statement(items=[*subject, *description])
 
 
 def _is_listed(tree: Tree, noun: int, child: int) -> bool:
     """Return whether an apposition is rather the next item of a list."""
-    if len(tree.all(noun, "appos")) > 1 or tree.deps[noun] == "conj" or tree.child(noun, "conj") is not None:
+    if (
+        len(tree.all(noun, "appos")) > 1
+        or tree.deps[noun] == "conj"
+        or tree.child(noun, "conj") is not None
+    ):
         return True
     phrase = tree.subtree(child)
     words = [tree.lower[token] for token in phrase]
     if tree.child(child, "conj") is not None or not {"more", "less"}.isdisjoint(words[:3]):
         return True
-    if tree.deps[noun] == "nmod" and tree.tags[noun] not in PROPER and tree.tags[child] not in PROPER:
+    if (
+        tree.deps[noun] == "nmod"
+        and tree.tags[noun] not in PROPER
+        and tree.tags[child] not in PROPER
+    ):
         return True
     after = phrase[-1] + (words[-1] != ",")
     following = tree.words[after] if after < len(tree.words) else "."
@@ -211,12 +298,15 @@ def _is_listed(tree: Tree, noun: int, child: int) -> bool:
         return False
     if following != ",":
         return True
-    return tree.tags[after + 1 : after + 2] == ["CC"] or tree.tags[min(after + 1, len(tree.words) - 1)].startswith(
-        _ITEMS
-    )
+    return tree.tags[after + 1 : after + 2] == ["CC"] or tree.tags[
+        min(after + 1, len(tree.words) - 1)
+    ].startswith(_ITEMS)
 
 
 def _is_identified(tree: Tree, noun: int) -> bool:
-    """Return whether a noun phrase names something that a separate statement can be about: not "a report" or "ships"."""
+    """Return whether a noun phrase names something that a separate statement can be about.
+
+    "A report" and "ships" name no such thing.
+    """
     definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
     return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None

@@ -1,4 +1,6 @@
-"""Split a sentence into the clauses and descriptions that it asserts (Dense X Retrieval, §2: distinct and minimal).
+"""Split a sentence into the clauses and descriptions that it asserts.
+
+Each is distinct and minimal (Dense X Retrieval, §2).
 
 These become statements of their own:
 
@@ -7,17 +9,18 @@ These become statements of their own:
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
-Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation or of a phrase in front
-("Until May, entry is free and parking costs EUR 2"), clauses whose verb is said elsewhere ("but printers are not"). Anything that
-no rule recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful
-places stays whole (`doubt`).
+Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a
+negation or of a phrase in front ("Until May, entry is free and parking costs EUR 2"), clauses whose
+verb is said elsewhere ("but printers are not"). Anything that no rule recognises stays in its
+clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful places
+stays whole (`doubt`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from factoid.propositions.syntax.asides import ASIDES, describe
@@ -43,18 +46,26 @@ _ALTERNATIVE = frozenset({"or", "nor", "either", "neither"})
 _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
-_TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
+_TURNS = frozenset(
+    "but yet later then after afterwards subsequently before until soon eventually finally "
+    "now".split()
+)
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
-# What stands before a verb that shares the subject of another one, apart from adverbs and auxiliaries, shows a wrong parse.
+# What stands before a verb that shares the subject of another one, apart from adverbs and
+# auxiliaries, shows a wrong parse.
 _BEFORE_VERBS = frozenset(
-    "obl obl:unmarked obj nsubj nsubj:pass csubj expl advcl ccomp mark parataxis vocative discourse".split()
+    "obl obl:unmarked obj nsubj nsubj:pass csubj expl advcl ccomp mark parataxis vocative "
+    "discourse".split()
 )
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
 _PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
 _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
-_STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
+# Tags before "and" where both verbs share what follows.
+_STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})
+_BREAKS = (";", ":", "–", "—", "--")
+_NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
 @dataclass(slots=True)
@@ -75,44 +86,76 @@ class _Splitter:
     ) -> None:
         """State a clause by its predicate, and everything that can be split off from it.
 
-        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent.
+        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its
+        antecedent.
         """
         tree = self.tree
         items: list[Item] = [*subject]
         self.statements.append(items)
         cut: set[int] = set()
         subject_head = tree.subjects[head]
-        antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
+        antecedent = subject
+        if not antecedent and subject_head is not None:
+            antecedent = swap.get(subject_head, [])
         self._describe(head, cut, antecedent)
-        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
+        shared = antecedent
+        if not shared and subject_head is not None:
+            shared = repeatable(tree, subject_head, cut)
         self._adverbial(head, cut, shared)
         before = {*cut}
         self._coordinate(head, cut, shared)
-        rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
+        rest = strip(
+            tree,
+            without_loose_commas(tree, tree.subtree(head, cut)),
+            head,
+            keep_opening=not subject,
+        )
         for token in rest:
             items += swap.get(token, (token,))
-        starts = [tree.subtree(joined)[0] for joined in tree.all(head, "conj", "parataxis") if joined in cut - before]
-        asides: list[int] = []
-        for noun in nouns(tree, head):
-            asides += tree.all(noun, *ASIDES) if noun >= head and tree.is_clause(head) else ()
-        starts += [
-            tree.subtree(child)[0] for child in asides if child in cut and "(" not in tree.words[child - 3 : child]
-        ]
-        if any(tree.words[token].isalnum() for token in rest if starts and token > min(starts)):
-            self.is_doubtful = True  # what follows the last conjunct belongs to it as well
-        main = [token for token in rest if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")]
-        odd = [other for other in tree.all(head, "conj") if other not in cut and tree.tags[other] == "VB"]
-        if odd and not any(tree.tags[aux] == "MD" or tree.lower[aux] in _DO for aux in tree.auxiliaries[head]):
+        starts = self._starts_of_split(head, cut, cut - before)
+        if starts:
+            first = min(starts)
+            behind = [token for token in rest if token > first]
+            # What follows the last conjunct belongs to it as well.
+            self.is_doubtful |= any(tree.words[token].isalnum() for token in behind)
+        finite = [token for token in rest if tree.is_finite(token)]
+        has_main = tree.has_dep(finite, ("ROOT", "parataxis", "aux"))
+        remaining = [other for other in tree.all(head, "conj") if other not in cut]
+        auxiliaries = tree.auxiliaries[head]
+        takes_infinitive = tree.has_tag(auxiliaries, ("MD",)) or tree.has_word(auxiliaries, _DO)
+        if tree.has_tag(remaining, ("VB",)) and not takes_infinitive:
             self.is_doubtful |= tree.tags[head] not in ("VB", "VBG")
-        if not (tree.is_clause(head) or subject or swap or main):
+        if not (tree.is_clause(head) or subject or swap or has_main):
             self.is_doubtful |= len(self.statements) > 1
+
+    def _starts_of_split(self, head: int, cut: set[int], conjuncts: set[int]) -> list[int]:
+        """Return where the conjuncts and asides begin that were split off from a clause."""
+        tree = self.tree
+        starts = []
+        for joined in tree.all(head, "conj", "parataxis"):
+            if joined in conjuncts:
+                starts.append(tree.subtree(joined)[0])
+        if not tree.is_clause(head):
+            return starts
+        for noun in nouns(tree, head):
+            if noun < head:
+                continue
+            for child in tree.all(noun, *ASIDES):
+                if child in cut and "(" not in tree.words[child - 3 : child]:
+                    starts.append(tree.subtree(child)[0])
+        return starts
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
         tree = self.tree
         for noun in nouns(tree, head):
             for child in tree.children[noun]:
-                if tree.deps[child] not in ASIDES or child in cut or child < noun or not is_whole(tree, child):
+                if (
+                    tree.deps[child] not in ASIDES
+                    or child in cut
+                    or child < noun
+                    or not is_whole(tree, child)
+                ):
                     continue
                 statement = describe(tree, head, noun, child, cut, subject)
                 if statement is None:
@@ -120,7 +163,7 @@ class _Splitter:
                 if statement.items:
                     self.statements.append([*statement.items])
                     continue
-                about = statement.subject or [item for items in statement.swap.values() for item in items]
+                about = statement.subject or list(chain.from_iterable(statement.swap.values()))
                 if self._is_worth(head, child, cut, subject, about):
                     self._split_off(child, cut, statement.subject, swap=statement.swap)
 
@@ -134,21 +177,28 @@ class _Splitter:
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
-                opening = self._shared_opening(head, joined) if self._shares_subject(head, joined) else None
+                opening: list[Item] | None = None
+                if self._shares_subject(head, joined):
+                    opening = self._shared_opening(head, joined)
                 subject_head = tree.subjects[head]
-                if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
+                if opening is None or (
+                    subject_head is not None and not agrees(tree, subject_head, joined)
+                ):
                     continue  # unclear, or attached to the wrong verb by the parser
                 if self._is_worth(head, joined, cut, subject, subject):
-                    fronted = [token for token in self._fronted(head, joined) if token not in cut]
-                    lead = [word for token in fronted for word in tree.subtree(token, cut)]
-                    lead += [token + 1 for token in lead[-1:] if tree.words[token + 1] == ","]
+                    lead: list[int] = []
+                    for token in self._fronted(head, joined):
+                        if token not in cut:
+                            lead += tree.subtree(token, cut)
+                    if lead and tree.words[lead[-1] + 1] == ",":
+                        lead.append(lead[-1] + 1)
                     self._split_off(joined, cut, [*lead, *subject, *opening])
 
     def _is_separable(self, head: int, joined: int) -> bool:
         """Return whether a conjunct states something on its own."""
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
-        if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
+        if tree.has_word(marks, _ALTERNATIVE) or tree.child(joined, "mark") is not None:
             return False
         if rests_on_clause_before(tree, joined):
             self.is_doubtful = True  # which of the clauses before it does it mean?
@@ -157,37 +207,48 @@ class _Splitter:
             return False
         subtree = tree.subtree(joined)
         if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
-            return False  # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
-        if not RELATIVE_TAGS.isdisjoint([tree.tags[token] for token in subtree if token < joined]):
+            # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
+            return False
+        before = [token for token in subtree if token < joined]
+        if tree.has_tag(before, RELATIVE_TAGS):
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
             breaks = tree.words[max(subtree[0] - 1, 0) : subtree[0] + 1]
-            after_break = any(word in (";", ":", "–", "—", "--") for word in breaks)
+            after_break = not set(_BREAKS).isdisjoint(breaks)
             return after_break and tree.is_clause(joined) and tree.subjects[joined] is not None
-        verbal = tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries[joined])
+        verbal = (
+            tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries[joined])
+        )
         if not verbal and (tree.tags[head] in VERB or tree.child(head, "cop") is None):
             return False
-        negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
+        before_head = [child for child in tree.children[head] if child < head]
+        negated = tree.has_word(before_head, _NEGATION)
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _is_joined(self, head: int, joined: int) -> bool:
-        """Return whether a conjunction or a mark surely joins a clause to that of its head, and not two words of it."""
+        """Return whether a conjunction or a mark surely joins a clause to that of its head.
+
+        It could also join two words of one clause.
+        """
         tree = self.tree
         first = tree.subtree(joined)[0]
         before_head = [child for child in tree.children[head] if child < head]
-        opened = any(tree.tags[child] == "WRB" or tree.lower[child] == "if" for child in before_head)
+        opened = tree.has_tag(before_head, ("WRB",)) or tree.has_word(before_head, ("if",))
         if opened and "?" not in tree.words[-1:]:
             return False  # "when an employee is assigned": the main clause was taken for a conjunct
-        if (
-            any(tree.tags[other] == "VBG" for other in tree.all(head, "conj") if other < joined)
-            and tree.tags[head] != "VBG"
-        ):
+        conjuncts = tree.all(head, "conj")
+        earlier = [other for other in conjuncts if other < joined]
+        if tree.has_tag(earlier, ("VBG",)) and tree.tags[head] != "VBG":
             return False
-        last = any(tree.child(other, "cc") is not None for other in tree.all(head, "conj") if other > joined)
-        conjunctions = [token for token in range(max(0, first - 2), min(first + 2, joined)) if tree.deps[token] == "cc"]
+        near = range(max(0, first - 2), min(first + 2, joined))
+        conjunctions = [token for token in near if tree.deps[token] == "cc"]
         if not conjunctions:
             marks = tree.words[max(0, first - 1) : first + 1]
-            return last or any(mark in (";", ":", "–", "—", "--") for mark in marks)
+            if not set(_BREAKS).isdisjoint(marks):
+                return True
+            # "reads, writes and closes": the conjunction stands before a later one.
+            later = [other for other in conjuncts if other > joined]
+            return any(tree.child(other, "cc") is not None for other in later)
         cc = conjunctions[0]
         if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
             return False  # "but since it is late – and dark – we stay"
@@ -195,7 +256,7 @@ class _Splitter:
         for opening in ("between", "either", "both"):
             if opening in before and not {"and", "or"} & set(before[before.index(opening) :]):
                 return False  # "the difference between X and Y"
-        if any(pair == ("not", "only") for pair in pairwise(before)):
+        if ("not", "only") in pairwise(before):
             return False  # "means not only no cash, but nothing of value"
         if before[-1:] == ["here"]:
             return False  # "here and there"
@@ -205,50 +266,79 @@ class _Splitter:
         if before[-1:] == [","] and "," in before[:-1]:
             start = cc - 1 - before[-2::-1].index(",")
             item = range(start, cc - 1)
-            if has_subject and not any(tree.tags[token] in (*VERB, "MD") for token in item):
+            if has_subject and not tree.has_tag(item, (*VERB, "MD")):
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
-            return any(
-                child > joined and tree.deps[child] not in ("punct", "parataxis") for child in tree.children[joined]
-            )
+            for child in tree.children[joined]:
+                if child > joined and tree.deps[child] not in ("punct", "parataxis"):
+                    return True
+            return False
         return True
 
     def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
-        """Return whether a conjunction without a comma may join smaller things: "accounts that are flagged or suspended …"."""
+        """Return whether a conjunction without a comma may join smaller things.
+
+        It does in "accounts that are flagged or suspended …".
+        """
         tree = self.tree
         if cc - 1 != head and tree.tags[cc - 1] in VERB:
             return True
         first = cc + 1
         within = range(head + 1, cc)
-        if any(tree.deps[token] == "mark" or tree.tags[token] == "VB" for token in within):
-            return True  # "if all counts and the sum have …", "to see the queue and the messages appear"
+        if tree.has_dep(within, ("mark",)) or tree.has_tag(within, ("VB",)):
+            # "if all counts and the sum have …", "to see the queue and the messages appear"
+            return True
         return tree.tags[first] in ("IN", "TO") or (
             tree.tags[first] in ("NN", "NNS") and tree.subjects[joined] == first
         )
 
     def _shares_subject(self, head: int, joined: int) -> bool:
-        """Return whether a conjunct without subject surely has that of the first one, and each has what follows its verb."""
+        """Return whether a conjunct without subject surely has that of the first one.
+
+        Each of the two must also have what follows its verb.
+        """
         tree = self.tree
         subtree = tree.subtree(joined)
         between = range(head + 1, subtree[0])
-        if any(tree.words[token] in (";", ":") for token in between):
+        before_verb = [token for token in subtree if token < joined]
+        if tree.has_word(between, (";", ":")):
             return False
-        if not _COMPARISONS.isdisjoint(tree.lower[token] for token in range(max(0, subtree[0] - 2), joined)):
+        if tree.has_word(range(max(0, subtree[0] - 2), joined), _COMPARISONS):
             return False
         for child in tree.children[joined]:
-            if child < joined and tree.deps[child] in _BEFORE_VERBS and len(tree.subtree(child)) > _PHRASE:
+            if (
+                child < joined
+                and tree.deps[child] in _BEFORE_VERBS
+                and len(tree.subtree(child)) > _PHRASE
+            ):
                 return False
-        if any(tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark") for token in subtree if token < joined):
+        if tree.has_dep(before_verb, ("nsubj", "nsubj:pass", "expl", "mark")):
             return False
-        inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
-        nearer = (token for token in between if tree.subjects[token] is not None and tree.is_clause(token))
-        if any(True for _ in nearer) or any(tree.tags[token] in RELATIVE_TAGS for token in between):
-            return False  # "a bucket that is closed but is configured": which of both verbs is joined?
+        inner = [token for token in between if tree.is_word(token) and tree.deps[token] != "cc"]
+        with_subject = [token for token in between if tree.subjects[token] is not None]
+        if tree.has_tag(between, RELATIVE_TAGS) or any(map(tree.is_clause, with_subject)):
+            # "a bucket that is closed but is configured": which of both verbs is joined?
+            return False
+        return self._joins_verbs(head, joined, inner)
+
+    def _joins_verbs(self, head: int, joined: int, inner: Sequence[int]) -> bool:
+        """Return whether the words around two verbs show that they share a subject.
+
+        The words between the first verb and the second one's phrase are `inner`.
+        """
+        tree = self.tree
+        subtree = tree.subtree(joined)
+        before_verb = [token for token in subtree if token < joined]
         auxiliaries = tree.auxiliaries[joined]
-        if tree.tags[joined] == "VB" and not auxiliaries and "but" in tree.lower[max(0, subtree[0] - 1) : joined]:
+        if (
+            tree.tags[joined] == "VB"
+            and not auxiliaries
+            and "but" in tree.lower[max(0, subtree[0] - 1) : joined]
+        ):
             return False  # "The list will be long, but look for the first entry"
-        negated = any(tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined)
-        if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
+        children_before = [token for token in tree.children[joined] if token < joined]
+        is_negated = tree.has_word(children_before, ("n't", "n’t"))
+        if is_negated and tree.has_word(auxiliaries, ("do",)):
             return False  # "but don't hesitate to ask"
         is_verb = tree.tags[head] in VERB or tree.is_finite(head)
         particles = [token for token in inner if tree.tags[token] == "RP"]
@@ -256,27 +346,33 @@ class _Splitter:
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
-        others = [token for token in subtree if token < joined and tree.tags[token] in NOUN]
-        if tree.tags[joined] in VERB and (len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")):
+        others = [token for token in before_verb if tree.tags[token] in NOUN]
+        if tree.tags[joined] in VERB and (
+            len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")
+        ):
             return False  # "and both have …"
         subject_head = tree.subjects[head]
-        label = range(subject_head + 1, head) if subject_head is not None else ()
-        if sum(tree.words[token] in _DASHES for token in label) == 1:
-            return False  # "Talks – we discuss it and decide": a label as the subject
+        if subject_head is not None:
+            label = tree.words[subject_head + 1 : max(subject_head + 1, head)]
+            if sum(word in _DASHES for word in label) == 1:
+                return False  # "Talks – we discuss it and decide": a label as the subject
         if inner and tree.tags[inner[-1]] in _STRANDED:
             return False  # "governed by and construed in accordance with …"
         # "cause it to emit a message and then wait": the nearest infinitive
-        return tree.tags[joined] != "VB" or all(tree.tags[token] != "VB" for token in inner)
+        return tree.tags[joined] != "VB" or not tree.has_tag(inner, ("VB",))
 
     def _is_someone(self, head: int) -> bool:
-        """Return whether the subject of a clause is likely a person, who does what is said of her."""
+        """Return whether the subject of a clause is likely a person who acts."""
         subject = self.tree.subjects[head]
         return subject is not None and (
             self.tree.lower[subject] in ("he", "she") or self.tree.lower[subject] in _PERSONS
         )
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
-        """Return what a conjunct without subject inherits: auxiliaries or copula; None if unclear."""
+        """Return what a conjunct without subject inherits.
+
+        It inherits auxiliaries or a copula. The result is None if this is unclear.
+        """
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
@@ -286,46 +382,66 @@ class _Splitter:
             return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
         if tag == "VBP":
             return [] if not before else None
-        if tag == "VB" and any(tree.lower[aux] in ("be", "been") for aux in tokens(before)):
+        if tag == "VB" and tree.has_word(tokens(before), ("be", "been")):
             modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
             return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
         if tag in ("VBN", "VBG", "VB"):
-            modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
-            if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
+            takes_infinitive = set()
+            for aux in tokens(before):
+                takes_infinitive.add(tree.tags[aux] == "MD" or tree.lower[aux] in _DO)
+            if (tag == "VB") in takes_infinitive and tag in ("VB", tree.tags[head]):
                 return before
             return None
         if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2] or tag in NOUN:
             return None  # "in Dublin and Cork", "a singer and actor"
         subject_head = tree.subjects[head]
-        impersonal = subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that")
-        return None if impersonal else before
+        if subject_head is not None and tree.lower[subject_head] in _NO_SOMETHING:
+            return None
+        return before
 
     def _fronted(self, head: int, joined: int) -> list[int]:
-        """Return adverbials before the subject ("In 1990, …", "If it rains, …") that also apply to a coordinated clause."""
-        tree, subject, joined_subject = self.tree, self.tree.subjects[head], self.tree.subjects[joined]
-        words = {tree.lower[token] for token in tree.subtree(joined)}
-        if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
-            return []  # it has a time of its joined_subject, or contrasts with the text before
-        if joined_subject is not None and (
-            tree.deps[joined] == "parataxis"
-            or (tree.is_past(head) and not tree.is_past(joined))
-            or any(child < joined_subject for child in tree.all(joined, *_ADVERBIALS))
-            or any(tree.deps[token] == "case" for token in tree.subtree(joined) if token < min(joined_subject, joined))
-        ):
-            return []  # nor does it reach a clause in another tense, or with an adverbial in front
-        fronted = [child for child in tree.all(head, *_ADVERBIALS, "advmod") if child < subject]
-        return [child for child in fronted if not self._is_connective(child)]
+        """Return adverbials before the subject that also apply to a coordinated clause.
+
+        Such are "In 1990, …" and "If it rains, …".
+        """
+        tree = self.tree
+        subject = tree.subjects[head]
+        joined_subject = tree.subjects[joined]
+        if subject is None:
+            return []
+        phrase = tree.subtree(joined)
+        for token in phrase:
+            word = tree.lower[token]
+            if word in _TURNS or (word.isdigit() and len(word) == 4):
+                return []  # it has a time of its own, or contrasts with the text before
+        # Nor do adverbials reach a clause in another tense, or with an adverbial in front.
+        if joined_subject is not None:
+            if tree.deps[joined] == "parataxis":
+                return []
+            if tree.is_past(head) and not tree.is_past(joined):
+                return []
+            if min(tree.all(joined, *_ADVERBIALS), default=joined_subject) < joined_subject:
+                return []
+            opening = [token for token in phrase if token < min(joined_subject, joined)]
+            if tree.has_dep(opening, ("case",)):
+                return []
+        fronted = []
+        for child in tree.all(head, *_ADVERBIALS, "advmod"):
+            if child < subject and not self._is_connective(child):
+                fronted.append(child)
+        return fronted
 
     def _is_connective(self, adverbial: int) -> bool:
-        """Return whether an adverbial relates its clause to the text before, and limits it in nothing."""
+        """Return whether an adverbial only relates its clause to the text before.
+
+        It then does not limit what the clause says.
+        """
         tree = self.tree
         if tree.deps[adverbial] == "advcl":
             mark = tree.child(adverbial, "mark")
-            return (
-                tree.tags[tree.subtree(adverbial)[0]] in ("VBN", "VBG")
-                if mark is None
-                else tree.lower[mark] in _CONTRAST
-            )
+            if mark is not None:
+                return tree.lower[mark] in _CONTRAST
+            return tree.tags[tree.subtree(adverbial)[0]] in ("VBN", "VBG")
         return tree.lower[adverbial] in LEXICON["connectives"]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
@@ -342,34 +458,55 @@ class _Splitter:
                 phrase = tree.subtree(child)
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
-                rest = [token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head]
                 if any(tree.subjects[other] is None for other in tree.all(child, "conj")):
                     continue  # which of both verbs is joined?
-                conditions = {"if", "when", "unless"}.intersection(tree.lower[: phrase[0]])
-                if any(tree.words[token].isalnum() for token in rest) or (phrase[0] > head and conditions):
-                    continue
+                if phrase[0] > head:
+                    if not {"if", "when", "unless"}.isdisjoint(tree.lower[: phrase[0]]):
+                        continue
+                    rest = [token for token in tree.subtree(head) if token > phrase[-1]]
+                    if any(tree.words[token].isalnum() for token in rest):
+                        continue
                 if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".
-            opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
-            opens = opens and tree.lower[child] not in ("given", "provided", "compared", "based", "granted")
+            opens = (
+                tree.subtree(child)[0] == 0
+                and tree.tags[0] != "IN"
+                and tree.lower[0] not in _SUBORDINATORS
+            )
+            opens = opens and tree.lower[child] not in (
+                "given",
+                "provided",
+                "compared",
+                "based",
+                "granted",
+            )
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
             subject_head = tree.subjects[head]
-            if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):
+            if subject_head is None or tree.lower[subject_head] in _NO_SOMETHING:
                 continue
-            if tree.lower[subject_head] in ("you", "we", "i") or any(
-                tree.tags[aux] == "MD" for aux in tree.auxiliaries[head]
-            ):
+            has_modal = tree.has_tag(tree.auxiliaries[head], ("MD",))
+            if has_modal or tree.lower[subject_head] in ("you", "we", "i"):
                 continue  # "Combined with it, your code will be tidy": a means
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
     def _is_worth(
-        self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
+        self,
+        head: int,
+        child: int,
+        cut: set[int],
+        before: Sequence[Item] = (),
+        subject: Sequence[Item] = (),
     ) -> bool:
-        """Return whether a split leaves enough content words in the clause with what is `before` it, and in the other part."""
-        rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names)
+        """Return whether a split leaves enough content words in both parts.
+
+        One part is the clause with what is `before` it.
+        """
+        rest = content_words(
+            self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names
+        )
         part = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
         return min(rest, part) >= self.min_words
 
@@ -385,18 +522,23 @@ class _Splitter:
         phrase = self.tree.subtree(child)
         if phrase[-1] - phrase[0] >= len(phrase):
             self.is_doubtful = True  # other words stand between its own
-        head, first = self.tree.heads[child], self.tree.subtree(child)[0]
-        cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
+        head = self.tree.heads[child]
+        first = phrase[0]
+        for mark in self.tree.all(head, "cc"):
+            if head < mark < first and first - mark <= 2:
+                cut.add(mark)
         self.clause(child, subject, swap)
 
 
 def split_clauses(
     tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({})
 ) -> list[list[Item]]:
-    """Return the statements of a sentence as items to render; the first is what remains of the main clause.
+    """Return the statements of a sentence as items to render.
 
-    No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that will
-    replace tokens.
+    The first is what remains of the main clause.
+
+    No split leaves a statement with fewer content words than `min_words`; `names` has the number of
+    words of the names that will replace tokens.
     """
     splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)

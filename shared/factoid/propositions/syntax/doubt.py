@@ -1,7 +1,8 @@
 """Detect wrong parses by statements that no careful reader would have cut out of their sentence.
 
-A small parser fails on citations, names and code, and its cuts show it: words are lost, names, hyphenated words, brackets or
-quotation marks are torn apart, or a phrase is spliced to one that it does not belong to. Such a sentence stays whole.
+A small parser fails on citations, names and code, and its cuts show it: words are lost, names,
+hyphenated words, brackets or quotation marks are torn apart, or a phrase is spliced to one that it
+does not belong to. Such a sentence stays whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
 _MARKS = frozenset({*_OPENING, *_OPENING.values()})
 _LEADING = frozenset({"IN", "TO", "DT", "PRP$", "CC"})  # tags of words that lead to another one
 _SUBORDINATE = frozenset(
-    "once as if when because since although though whereas unless until even than such well whether i.e. e.g. which who".split()
+    "once as if when because since although though whereas unless until even than such well "
+    "whether i.e. e.g. which who".split()
 )
 _JOINTS = frozenset("-‐‑/_@#+=")
 
@@ -26,8 +28,9 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     """Return whether the statements of a sentence show that its parse is wrong."""
     presents = [tokens(items) for items in statements]
     lost = set(range(len(tree.words))).difference(*presents)
-    if any(tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc") for token in lost):
-        return True
+    for token in lost:
+        if tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc"):
+            return True
     groups = _groups(tree)
     if groups is None:
         return True
@@ -42,48 +45,71 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
 
 
 def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
-    """Return whether a statement ends with a word that another has to follow: "The company reserves the right to"."""
+    """Return whether a statement ends with a word that another has to follow.
+
+    "The company reserves the right to" is one.
+    """
     words = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
-    rest = range(words[-1] + 1, len(tree.words)) if words else ()
-    if not any(tree.words[token][-1].isalnum() for token in rest):
+    if not words or not any(map(tree.is_word, range(words[-1] + 1, len(tree.words)))):
         return False
     if len(words) > 1 and tree.tags[words[-2]] == "TO" and tree.tags[words[-1]] == "RB":
         return True
-    return tree.tags[words[-1]] in _LEADING or tree.deps[words[-1]] in ("aux", "aux:pass", "cop", "case", "mark", "cc")
+    return tree.tags[words[-1]] in _LEADING or tree.deps[words[-1]] in (
+        "aux",
+        "aux:pass",
+        "cop",
+        "case",
+        "mark",
+        "cc",
+    )
 
 
 def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
     """Return whether a statement begins like a subordinate clause."""
-    first = next((item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), "")
-    if (
-        isinstance(first, int)
-        and tree.lower[first] == "that"
-        and tree.tags[first + 1 : first + 2] in (["VBP"], ["VBZ"], ["MD"])
-    ):
+    for first in items:
+        if isinstance(first, str):
+            return False
+        if tree.words[first][0].isalnum():
+            break
+    else:
+        return False
+    next_tag = tree.tags[first + 1 : first + 2]
+    if tree.lower[first] == "that" and next_tag in (["VBP"], ["VBZ"], ["MD"]):
         return tree.deps[first + 1] != "aux" or tree.tags[first] != "DT"
-    return isinstance(first, int) and first not in opening and tree.lower[first] in _SUBORDINATE
+    return first not in opening and tree.lower[first] in _SUBORDINATE
 
 
 def _groups(tree: Tree) -> list[set[int]] | None:
-    """Return the tokens that belong together, in brackets, in a word or in a name; None if a bracket has no partner."""
+    """Return the tokens that belong together, in brackets, in a word or in a name.
+
+    The result is None if a bracket has no partner.
+    """
     groups: list[set[int]] = []
     open_marks: list[int] = []
     for token, word in enumerate(tree.words):
         if word not in _MARKS:
             continue
         if open_marks and tree.words[open_marks[-1]] == _OPENING.get(word):
-            inside = range(open_marks.pop() + 1, token)
-            groups.append({at for at in inside if tree.deps[at] != "punct" and tree.tags[at] not in RELATIVE_TAGS})
+            group = set()
+            for inner in range(open_marks.pop() + 1, token):
+                if tree.deps[inner] != "punct" and tree.tags[inner] not in RELATIVE_TAGS:
+                    group.add(inner)
+            groups.append(group)
         else:
             open_marks.append(token)
     for left, right in pairwise(range(len(tree.words))):
-        first, second = tree.words[left], tree.words[right]
+        first = tree.words[left]
+        second = tree.words[right]
         tags = tree.tags[left], tree.tags[right]
-        joined = not tree.spaces[left] and all(mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0]))
+        joined = not tree.spaces[left] and _is_joint(first[-1]) and _is_joint(second[0])
         capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
         if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
             groups.append({left, right})
     return None if open_marks else groups
+
+
+def _is_joint(mark: str) -> bool:
+    return mark.isalnum() or mark in _JOINTS
 
 
 def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:
@@ -92,7 +118,9 @@ def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool
         return True
     for token in present:
         if tree.is_finite(token):
-            head = tree.heads[token] if token in tree.auxiliaries[tree.heads[token]] else token
+            head = tree.heads[token]
+            if token not in tree.auxiliaries[head]:
+                head = token
             if tree.child(head, "mark") not in present:
                 return True
     return False

@@ -1,7 +1,9 @@
-"""Find what the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean.
+"""Find what the headings above a passage name.
 
-A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed: `Kind.UNKNOWN` fits "he" and "she"
-if nothing speaks against it, but never "it".
+A heading names an entity, an aspect of one, or nothing that a pronoun may mean.
+
+A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed:
+`Kind.UNKNOWN` fits "he" and "she" if nothing speaks against it, but never "it".
 """
 
 from __future__ import annotations
@@ -44,14 +46,23 @@ _FIRST_NAMES = (
     | dict.fromkeys(LEXICON["men"], Kind.MAN)
 )
 PEOPLE = LEXICON["people"]
-_LEGAL = "ab ag bv co corp corporation gmbh inc incorporated limited llc llp ltd nv oy plc pty sa sarl se spa".split()
+_LEGAL = (
+    "ab ag bv co corp corporation gmbh inc incorporated limited "
+    "llc llp ltd nv oy plc pty sa sarl se spa"
+).split()
 _NOMINAL_THING = re.compile(r"(?:tion|sion|ment|ness|ance|ence|ship|ism|ology|ware|hood|ics)s?$")
 _PLURAL = re.compile(r"(?:^\d+|[^suiy'\d]|[aeo]y|ie|(?:ch|sh|x|ss)e)s$")
 _PLURALS = frozenset("people children men women feet teeth mice".split())
-_PARTICLES = frozenset("de del della der den di da dos du von van zu bin ibn al el la le ter y of".split())
-_NO_NAMES = frozenset("who what when where why how which you your me my we our us it and or not no".split())
+_PARTICLES = frozenset(
+    "de del della der den di da dos du von van zu bin ibn al el la le ter y of".split()
+)
+_NO_NAMES = frozenset(
+    "who what when where why how which you your me my we our us it and or not no".split()
+)
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
-_HEAD = re.compile(r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without)\s.*")
+_HEAD = re.compile(
+    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without)\s.*"
+)
 
 
 @lru_cache(4096)
@@ -62,7 +73,8 @@ def kind(name: str) -> Kind:
     words = re.findall(r"[^\s/]+", plain)
     if not words:
         return Kind.UNKNOWN
-    first, last = words[0].lower().strip(".,"), words[-1].lower().strip(".,")
+    first = words[0].lower().strip(".,")
+    last = words[-1].lower().strip(".,")
     head = head_noun(plain)
     capitals = [word for word in words if word[0].isupper()]
     if (
@@ -74,15 +86,21 @@ def kind(name: str) -> Kind:
     if distinction:
         if not (PEOPLE | {"born"}).isdisjoint(re.findall(r"\w+", distinction[1].lower())):
             return Kind.PERSON
-        return Kind.THING if kind(plain) is Kind.UNKNOWN else kind(plain)
+        plain_kind = kind(plain)
+        return Kind.THING if plain_kind is Kind.UNKNOWN else plain_kind
     if "," in plain and (person := kind(plain.split(",")[0])) in (Kind.MAN, Kind.WOMAN):
         return person  # "William Waldegrave, Baron Waldegrave"
     if not is_name(plain) or last in _LEGAL or any(map(str.isdigit, plain)):
-        someone = head in PEOPLE and not re.search(r"['’]s\b", plain)  # "Peter's Daughter" is a title
-        return Kind.PERSON if someone else Kind.MANY if is_plural(plain) else Kind.THING
+        if head in PEOPLE and not re.search(r"['’]s\b", plain):  # "Peter's Daughter" is a title
+            return Kind.PERSON
+        return Kind.MANY if is_plural(plain) else Kind.THING
     if first in HONORIFICS and len(words) > 1:
         return HONORIFICS[first]
-    if _is_thing(head) or (len(words) > 1 and _is_thing(last)) or first in ("mount", "lake", "the", "a", "an"):
+    if (
+        _is_thing(head)
+        or (len(words) > 1 and _is_thing(last))
+        or first in ("mount", "lake", "the", "a", "an")
+    ):
         return Kind.THING
     if first in _FIRST_NAMES:
         return _FIRST_NAMES[first]
@@ -92,12 +110,19 @@ def kind(name: str) -> Kind:
 
 
 def is_name(phrase: str) -> bool:
-    """Return whether a phrase may be a name: one to five capitalised words, apart from particles such as "van der"."""
+    """Return whether a phrase may be a name.
+
+    A name has one to five capitalised words, apart from particles such as "van der".
+    """
     words = phrase.split()
     if not (1 <= len(words) <= 5 and words[0][0].isupper()):
         return False
     for word in words:
-        if word.lower() in _NO_NAMES or word.endswith(("'s", "’s")) or not re.sub(r"[-.'’]", "", word).isalpha():
+        if (
+            word.lower() in _NO_NAMES
+            or word.endswith(("'s", "’s"))
+            or not re.sub(r"[-.'’]", "", word).isalpha()
+        ):
             return False
         if not word[0].isupper() and word.lower() not in _PARTICLES:
             return False
@@ -113,7 +138,9 @@ def head_noun(phrase: str) -> str:
 def is_plural(phrase: str) -> bool:
     """Return whether a phrase's head looks like a plural."""
     head = head_noun(phrase)
-    return head in _PLURALS or (head not in LEXICON["singulars"] and len(head) > 3 and bool(_PLURAL.search(head)))
+    return head in _PLURALS or (
+        head not in LEXICON["singulars"] and len(head) > 3 and bool(_PLURAL.search(head))
+    )
 
 
 def _is_thing(word: str) -> bool:
@@ -130,19 +157,34 @@ _NUMBERING = re.compile(
 _FILE = re.compile(r"^(?=\S+$)\S*?(?:_|\.\w{2,5}$|://)")
 # Topics, numbers and verb phrases, in lower case
 _NO_ENTITY = re.compile(
-    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|table|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
-    r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to|before|after|add|apply|ask|"
-    r"avoid|build|buy|cancel|change|check|choose|clean|close|configure|connect|contact|create|deploy|download|enable|empty|"
-    r"fill|find|fit|get|give|insert|install|keep|know|learn|let|make|mount|move|open|prepare|read|remove|replace|request|"
-    r"reset|return|run|see|select|send|set|sign|start|stop|store|switch|take|test|turn|understand|update|upgrade|use|view|"
+    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|table|history|outline|timeline|index|comparison|glossary"
+    rf"|culture|geography|economy)\s+of\b|"
+    r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to"
+    r"|before|after|add|apply|ask|"
+    r"avoid|build|buy|cancel|change|check|choose|clean|close|configure|connect|contact|create"
+    r"|deploy|download|enable|empty|"
+    r"fill|find|fit|get|give|insert|install|keep|know|learn|let|make|mount|move|open|prepare|read"
+    r"|remove|replace|request|"
+    r"reset|return|run|see|select|send|set|sign|start|stop|store|switch|take|test|turn|understand"
+    r"|update|upgrade|use|view|"
     r"your|our|my|we|you|i|it|this|that|these|those|no|not|all|more|other|"
-    r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
+    r"(?!(?:working|operating|opening|parking|building|training|meeting"
+    r"|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
-_THINGS = "building|ceiling|spring|ring|wing|king|string|manual|terminal|pedal|signal|gallery|battery|machinery"
-_ABSTRACT = re.compile(rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
-_ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
-_BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
+_THINGS = (
+    "building|ceiling|spring|ring|wing|king|string|manual"
+    "|terminal|pedal|signal|gallery|battery|machinery"
+)
+_ABSTRACT = re.compile(
+    rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$"
+)
+_JOINING = frozenset(("and", "or", "&", "vs", "vs.", "/"))
+_ASPECTS = LEXICON["aspects"]
+_DOCUMENTS = LEXICON["documents"]
+_BINDING = frozenset(
+    "agreement act charter code contract plan policy program programme".split()
+)  # called "it"
 _UNTOLD = "?"  # a boundary between headings that is unclear
 _AFTER_COMMA = frozenset("inc inc. ltd ltd. llc jr jr. sr sr. co. gmbh corp. plc".split())
 _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
@@ -170,10 +212,14 @@ class Headings(NamedTuple):
 
     path: Sequence[Heading]  # nearest first
     entities: Sequence[Heading]  # those that name something, up to the first unclear one
-    surnames: Mapping[str, str]  # last parts of the full names of persons (and of mountains and lakes)
+    # Full names of persons (and of mountains and lakes) by their last parts.
+    surnames: Mapping[str, str]
 
     def named_by(self, pronoun: str) -> Heading | None:
-        """Return the heading that "he", "she", "it" or "they" means at the beginning of a passage, if it is certain."""
+        """Return the heading that a pronoun means at the beginning of a passage.
+
+        The pronoun is "he", "she", "it" or "they"; None unless the heading is certain.
+        """
         meant = None
         for heading in self.path:
             if heading.role is Role.UNCLEAR:
@@ -181,11 +227,15 @@ class Headings(NamedTuple):
             if pronoun in ("it", "they"):
                 if heading.role is Role.FRAME:
                     continue
-                return heading if heading.role is Role.ENTITY and heading.kind.fits(pronoun) else None
+                if heading.role is Role.ENTITY and heading.kind.fits(pronoun):
+                    return heading
+                return None
             if heading.role is not Role.ENTITY or heading.kind in (Kind.THING, Kind.MANY):
                 continue
             if meant:  # "Later Triumph" under a person's name may be anything
-                return None if heading.kind is not Kind.UNKNOWN and heading.kind.fits(pronoun) else meant
+                if heading.kind is not Kind.UNKNOWN and heading.kind.fits(pronoun):
+                    return None
+                return meant
             if not heading.kind.fits(pronoun):
                 return None
             meant = heading
@@ -198,23 +248,40 @@ class Headings(NamedTuple):
 def headings(title: str, section: str) -> Headings:
     """Read a title and the path of headings below it, joined by ", "."""
     top = _plain(title)
-    sections_are_parts = bool(top) and head_noun(top) not in _DOCUMENTS and kind(top) is not Kind.MANY
+    sections_are_parts = (
+        bool(top) and head_noun(top) not in _DOCUMENTS and kind(top) is not Kind.MANY
+    )
     person = is_name(top) and " " in top and kind(top) not in (Kind.THING, Kind.MANY)
-    names = [*([title] if title.strip() else []), *_path(section)]
-    path = [_heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)][::-1]
+    names = _path(section)
+    if title.strip():
+        names.insert(0, title)
+    path = []
+    for index, name in enumerate(names):
+        path.append(_heading(name, index > 0 and sections_are_parts, person))
+    path.reverse()
     clear = takewhile(lambda heading: heading.role is not Role.UNCLEAR, path)
     entities = [heading for heading in clear if heading.role is Role.ENTITY]
     top_heading = path[-1] if top else None
-    full_names = [heading.name for heading in entities if _is_full_name(heading, heading is top_heading)]
-    return Headings(path, entities, {name.split()[-1]: name for name in reversed(full_names)})
+    surnames: dict[str, str] = {}
+    for heading in reversed(entities):
+        if _is_full_name(heading, heading is top_heading):
+            surnames[heading.name.split()[-1]] = heading.name
+    return Headings(path, entities, surnames)
 
 
 def _is_full_name(heading: Heading, is_title: bool) -> bool:
-    """Return whether a heading is somebody's full name; of names that nobody knows, only a title is: not "Unsafe Rust"."""
+    """Return whether a heading is somebody's full name.
+
+    A name that nobody knows is one only as a title: "Unsafe Rust" is none.
+    """
     name = heading.name
-    known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(("Mount ", "Lake "))
+    known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(
+        ("Mount ", "Lake ")
+    )
     words = name.split()
-    may_be_one = not any(word.isupper() and len(word) > 1 for word in words) and not words[0].endswith("ing")
+    may_be_one = not any(word.isupper() and len(word) > 1 for word in words) and not words[
+        0
+    ].endswith("ing")
     someone = known or (is_title and heading.kind is Kind.UNKNOWN and may_be_one)
     return someone and is_name(name) and " " in name and " of " not in name
 
@@ -222,7 +289,8 @@ def _is_full_name(heading: Heading, is_title: bool) -> bool:
 def _path(section: str) -> list[str]:
     """Return the headings of a section; a comma within one is recognised by the text after it.
 
-    "Boots, shoes" continues in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one heading or two.
+    "Boots, shoes" continues in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one
+    heading or two.
     """
     names: list[list[str]] = []  # the parts of each
     for part in filter(str.strip, section.split(", ")):
@@ -236,7 +304,11 @@ def _path(section: str) -> list[str]:
 
 
 def _may_be_half(heading: str) -> bool:
-    return heading.isalpha() and kind(heading) not in (Kind.THING, Kind.MANY) and _role(heading) is Role.ENTITY
+    return (
+        heading.isalpha()
+        and kind(heading) not in (Kind.THING, Kind.MANY)
+        and _role(heading) is Role.ENTITY
+    )
 
 
 def _plain(heading: str) -> str:
@@ -253,7 +325,9 @@ def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
         if is_part and named is not Kind.MANY and (unnamed or _ABSTRACT.search(name)):
             role = Role.ASPECT
         if named is Kind.UNKNOWN and " " not in name:
-            named = Kind.THING  # "Surtsey", "Filter"; people have two names or one of the common ones
+            named = (
+                Kind.THING
+            )  # "Surtsey", "Filter"; people have two names or one of the common ones
     return Heading(name, role, named)
 
 
@@ -264,7 +338,9 @@ def _role(name: str) -> Role:
     head = head_noun(name)
     if head in LEXICON["frames"]:
         return Role.FRAME
-    if (name.endswith(("?", "!", ".")) and not name.endswith(_ABBREVIATIONS)) or _NO_ENTITY.match(" ".join(words)):
+    if (name.endswith(("?", "!", ".")) and not name.endswith(_ABBREVIATIONS)) or _NO_ENTITY.match(
+        " ".join(words)
+    ):
         return Role.ASPECT
     if head not in _ASPECTS:
         joined = re.split(r",? and ", name)
@@ -275,7 +351,8 @@ def _role(name: str) -> Role:
         return Role.ASPECT
     if alone and (head in LEXICON["aspects alone"] or _ABSTRACT.search(head)):
         return Role.ASPECT
-    if not any(word in ("and", "or", "&", "vs", "vs.", "/") or word.endswith(",") for word in words):
+    has_comma = any(word.endswith(",") for word in words)
+    if not has_comma and _JOINING.isdisjoint(words):
         return Role.ENTITY
     # One company or place all the same: "Smith & Sons Ltd", "Oslo, Norway"
     proper = all(word[0].isupper() or word in ("and", "&", "of") for word in name.split())

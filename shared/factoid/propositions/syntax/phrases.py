@@ -1,4 +1,8 @@
-"""Judge phrases: which noun to repeat, agreement, the marks around one, whether a statement stands alone."""
+"""Judge phrases.
+
+The rules say which noun to repeat, whether words agree, which marks stand around a phrase, and
+whether a statement stands alone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 _AUXILIARIES = frozenset(
-    "am is are was were be been do does did have has had can could will would shall should may might must need".split()
+    "am is are was were be been do does did have has had can could will would shall should may "
+    "might must need".split()
 )
 _AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split())
 _LIKEWISE = frozenset({"so", "neither", "nor"})
@@ -19,7 +24,8 @@ _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
 _TRAILING = frozenset(",;:–—-(")
 # Relations allowed in a repeated noun phrase.
 _NOMINAL = frozenset(
-    "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
+    "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl "
+    "conj cc punct acl "
     "acl:relcl advmod dep".split()
 )
 _RESTRICTING = frozenset("advcl xcomp ccomp csubj nsubj obj nmod:tmod".split())
@@ -27,7 +33,8 @@ _RESTRICTING = frozenset("advcl xcomp ccomp csubj nsubj obj nmod:tmod".split())
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
-# What a clause begins with that holds only where the one before it does, or does not; and what repeats it for something else.
+# What a clause begins with that holds only where the one before it does, or does not; and what
+# repeats it for something else.
 _ON_CONDITION = (
     ["not"],
     ["otherwise"],
@@ -48,22 +55,31 @@ def determiner(tree: Tree, noun: int) -> str:
 
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
-    """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or not a noun's."""
+    """Return a noun phrase without its preposition, asides and `cut`.
+
+    The result is empty if the phrase is too long to repeat, or not a noun's.
+    """
     if tree.tags[noun] in VERB or tree.lower[noun] in ("the", "a", "an"):
         return []
     predicate = tree.child(noun, "cop") is not None
     allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
-    ends = [child for child in tree.children[noun] if tree.deps[child] not in allowed or tree.words[child] == "."]
-    if not predicate and any(tree.deps[child] in _RESTRICTING and not is_set_off(tree, child) for child in ends):
+    ends = []
+    for child in tree.children[noun]:
+        if tree.deps[child] not in allowed or tree.words[child] == ".":
+            ends.append(child)
+    restricting = [child for child in ends if tree.deps[child] in _RESTRICTING]
+    if not predicate and not all(is_set_off(tree, child) for child in restricting):
         return []  # "Failure to pay" is not failure
     left_out = {*cut, *ends}
     for child in tree.subtree(noun):
         dep = tree.deps[child]
-        aside = dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
+        aside = dep in ("appos", "parataxis") or (
+            dep in ("acl", "acl:relcl") and is_set_off(tree, child)
+        )
         if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
-    if "but" in [tree.lower[token] for token in phrase]:
+    if tree.has_word(phrase, ("but",)):
         return []  # two contrasted phrases are not one subject
     if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
         return []  # it is not known where the subject begins or ends
@@ -71,21 +87,31 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
 
 
 def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
-    """Return whether words are left out between a subject and its verb, apart from adverbs and asides."""
+    """Return whether words are left out between a subject and its verb.
+
+    Adverbs and asides do not count.
+    """
     verb = min([tree.heads[noun], *tree.auxiliaries[tree.heads[noun]]])
     outside = tree.bracketed()
     for child in tree.subtree(noun):
-        if tree.deps[child] in ("appos", "parataxis", "acl", "acl:relcl") and is_set_off(tree, child):
+        if tree.deps[child] in ("appos", "parataxis", "acl", "acl:relcl") and is_set_off(
+            tree, child
+        ):
             outside.update(tree.subtree(child))
-    between = (token for token in range(phrase[-1] + 1, verb) if token not in outside)
-    return any(
-        tree.words[token][-1].isalnum() and not tree.tags[token].startswith(("RB", "CC", "MD")) for token in between
-    )
+    for token in range(phrase[-1] + 1, verb):
+        if token in outside or not tree.is_word(token):
+            continue
+        if not tree.tags[token].startswith(("RB", "CC", "MD")):
+            return True
+    return False
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
-    """Return whether a subject and a finite verb or its auxiliary agree in number, as far as their forms show."""
-    finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
+    """Return whether a subject and a finite verb or its auxiliary agree in number.
+
+    Where their forms do not show it, they agree.
+    """
+    finite = tree.finite(verb)
     if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
         return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
     return tree.lower[finite] not in ("were", "do") and tree.tags[finite] != "VBP"
@@ -101,13 +127,19 @@ def nouns(tree: Tree, head: int) -> list[int]:
             indices.append(index)
         for child in tree.children[index]:
             dep = tree.deps[child]
-            if dep not in _CLAUSES and not (dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries[child])):
+            if dep not in _CLAUSES and not (
+                dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries[child])
+            ):
                 pending.append(child)
     return sorted(indices)
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return the number of nouns, verbs, adjectives, adverbs, numbers, and words of `names` that will replace tokens."""
+    """Return the number of content words in items.
+
+    These are nouns, verbs, adjectives, adverbs, numbers, and the words of `names` that will replace
+    tokens.
+    """
     count = 0
     for item in items:
         if item in names:
@@ -128,7 +160,11 @@ def copula(tree: Tree, head: int, subject: int | None) -> str:
 def is_whole(tree: Tree, child: int) -> bool:
     """Return whether a subtree can be removed without separating quotation marks or brackets."""
     words = [tree.words[token] for token in tree.subtree(child)]
-    return words.count('"') % 2 == 0 and words.count("“") == words.count("”") and words.count("(") == words.count(")")
+    return (
+        words.count('"') % 2 == 0
+        and words.count("“") == words.count("”")
+        and words.count("(") == words.count(")")
+    )
 
 
 def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> bool:
@@ -142,21 +178,31 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
 
 
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
-    """Return whether items form a statement: a finite verb (or an inserted form of "be"), and at least `words` words."""
-    finite, length = False, 0
+    """Return whether items form a statement.
+
+    A statement has a finite verb (or an inserted form of "be"), and at least `words` words.
+    """
+    finite = False
+    length = 0
     for item in items:
         if isinstance(item, str):
-            text, is_finite = item, item in ("is", "are", "was", "were")
+            text = item
+            is_finite = item in ("is", "are", "was", "were")
         else:
-            text, is_finite = tree.words[item], finite or tree.is_finite(item)
+            text = tree.words[item]
+            is_finite = finite or tree.is_finite(item)
         finite |= is_finite
         length += len(text.split())
     return finite and length >= words and not _is_elliptic(tree, items)
 
 
 def rests_on_clause_before(tree: Tree, head: int) -> bool:
-    """Return whether a clause says nothing without the one before it: "…; otherwise it rusts", "…; unless it rains"."""
-    if any(tree.lower[child] == "otherwise" for child in tree.children[head]) or tree.child(head, "mark") is not None:
+    """Return whether a clause says nothing without the one before it.
+
+    Such are "…; otherwise it rusts" and "…; unless it rains".
+    """
+    has_mark = tree.child(head, "mark") is not None
+    if has_mark or tree.has_word(tree.children[head], ("otherwise",)):
         return True
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
     if words[-1:] == ["otherwise"]:
@@ -169,21 +215,34 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
 
 
 def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
-    """Return whether the verb is said elsewhere: "but others are not", "and so does Canon"; not "what it is"."""
+    """Return whether the verb is said elsewhere.
+
+    It is in "but others are not" and "and so does Canon", but not in "what it is".
+    """
     clause = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
     for at, (first, second) in enumerate(pairwise(clause)):
         if tree.lower[first] in _LIKEWISE and tree.lower[second] in _AUXILIARIES:
-            return VERB.isdisjoint(tree.tags[item] for item in clause[at + 2 :])
+            return not tree.has_tag(clause[at + 2 :], VERB)
     while clause and tree.lower[clause[-1]] in _AFTER_ELLIPSIS:
         clause.pop()
-    if not clause or tree.lower[clause[-1]] not in _AUXILIARIES or tree.tags[clause[-1]] not in {"MD", *VERB}:
+    if (
+        not clause
+        or tree.lower[clause[-1]] not in _AUXILIARIES
+        or tree.tags[clause[-1]] not in {"MD", *VERB}
+    ):
         return False
-    return not any(tree.lower[item] in ("than", "as") or tree.tags[item] in RELATIVE_TAGS for item in clause)
+    return not tree.has_word(clause, ("than", "as")) and not tree.has_tag(clause, RELATIVE_TAGS)
 
 
-def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:
-    """Drop conjunctions and punctuation at both ends of a phrase; `keep_opening` keeps opening quotes and brackets."""
-    start, end = 0, len(phrase)
+def strip(
+    tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False
+) -> Sequence[int]:
+    """Drop conjunctions and punctuation at both ends of a phrase.
+
+    With `keep_opening`, opening quotes and brackets stay.
+    """
+    start = 0
+    end = len(phrase)
     while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
         if keep_opening and tree.words[phrase[start]] in "\"“(['‘":
             break
@@ -196,4 +255,6 @@ def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = 
 def without_loose_commas(tree: Tree, phrase: Sequence[int]) -> list[int]:
     """Drop the commas beside a gap: they set off text that was removed."""
     present = {-1, *phrase, len(tree.words)}
-    return [token for token in phrase if tree.words[token] != "," or {token - 1, token + 1} <= present]
+    return [
+        token for token in phrase if tree.words[token] != "," or {token - 1, token + 1} <= present
+    ]

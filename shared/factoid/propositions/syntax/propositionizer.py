@@ -26,17 +26,20 @@ VERSION = 12  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
-_FRONT = 200  # characters allowed between the top of a document and its first passage, apart from the title
+# Characters allowed between the top of a document and its first passage, apart from the title.
+_FRONT = 200
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
-_MIN_WORDS = 4  # content words of a fact; very short ones are close to too many questions for dense retrieval
+# Content words of a fact; very short ones are close to too many questions for dense retrieval.
+_MIN_WORDS = 4
 
 
 class SyntaxPropositionizer:
-    """Split sentences by their dependency parse, and write out what pronouns and short names stand for.
+    """Split sentences by their parse, and write out what pronouns and short names mean.
 
-    Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
-    in the words of the passage (Dense X Retrieval, §2), unless one would have fewer than four content words (nouns, verbs,
-    adjectives, adverbs, numbers). A sentence that does not parse as one is kept unchanged.
+    Coordinations, relative clauses, appositions, parentheticals and participial clauses become
+    statements of their own, in the words of the passage (Dense X Retrieval, §2), unless one would
+    have fewer than four content words (nouns, verbs, adjectives, adverbs, numbers). A sentence that
+    does not parse as one is kept unchanged.
     """
 
     costly = False  # no model that may fail: what it leaves as it stands is no cause for a warning
@@ -48,9 +51,16 @@ class SyntaxPropositionizer:
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
         sentences = [_sentences(passage) for passage in passages]
+        texts: list[str] = []
+        for passage_sentences in sentences:
+            for _, parts in passage_sentences:
+                texts += parts
+        propositions = []
         with at_work(), self._alone.lock:
-            trees = self._parse([part for texts in sentences for _, parts in texts for part in parts])
-            return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
+            trees = self._parse(texts)
+            for passage, passage_sentences in zip(passages, sentences, strict=True):
+                propositions.append(self._propositions(passage, passage_sentences, trees))
+        return propositions
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _parser()
@@ -61,7 +71,10 @@ class SyntaxPropositionizer:
     def _propositions(
         self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]
     ) -> list[str]:
-        """Return the propositions of a passage with these sentences; the next trees are those of the texts to parse."""
+        """Return the propositions of a passage with these sentences.
+
+        The next of `trees` are those of the texts to parse.
+        """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)
         discourse = Discourse(above, opens)
@@ -73,10 +86,11 @@ class SyntaxPropositionizer:
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
-            clauses = [part for part in parts if part.is_clause(part.root) and part.subjects[part.root] is not None]
-            clauses = [part for part in clauses if stands_alone(part, range(len(part.words)), words=0)]
-            clauses = [part for part in clauses if part is parts[0] or not rests_on_clause_before(part, part.root)]
-            for tree in parts if parts and len(clauses) == len(parts) else [whole]:
+            trees_to_split = [whole]
+            rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
+            if parts and all(map(_is_clause, parts)) and not any(rest_on_others):
+                trees_to_split = parts
+            for tree in trees_to_split:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))
 
@@ -90,24 +104,40 @@ class SyntaxPropositionizer:
             statements = [list(range(len(tree.words)))]
         if len(statements) == 1 and not mentions and tree.source == sentence:
             return [sentence]
-        return [text for items in statements if (text := render(tree, items, mentions))]
+        texts = [render(tree, items, mentions) for items in statements]
+        return [text for text in texts if text]
+
+
+def _is_clause(tree: Tree) -> bool:
+    """Return whether a part of a sentence is a clause with a subject that stands alone."""
+    if not tree.is_clause(tree.root) or tree.subjects[tree.root] is None:
+        return False
+    return stands_alone(tree, range(len(tree.words)), words=0)
 
 
 def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
-    """Return the sentences of a passage on one line as a reader sees them, each with the texts to parse.
+    """Return the sentences of a passage as a reader sees them, with the texts to parse.
 
-    These are the sentence and the parts between its semicolons and colons, but none for code, rows of tables and overlong
-    sentences.
+    Each sentence is on one line.
+
+    These are the sentence and the parts between its semicolons and colons, but none for code, rows
+    of tables and overlong sentences.
     """
     sentences: list[tuple[str, list[str]]] = []
     for sentence in sentences_in(passage):
         text = " ".join(sentence.visible.text.split())
-        if sentence.block.kind in ("code", "row") or len(max(text.split(), key=len)) > _LONGEST_WORD:
+        if (
+            sentence.block.kind in ("code", "row")
+            or len(max(text.split(), key=len)) > _LONGEST_WORD
+        ):
             sentences.append((text, []))
             continue
         parts = [part for part in _BREAK.split(text) if part]
-        whole = len(parts) < 2 or "(" in text or any(part.count(mark) % 2 for part in parts for mark in '"`')
-        sentences.append((text, [text] if whole else [text, *parts]))
+        is_quoted = any(part.count('"') % 2 or part.count("`") % 2 for part in parts)
+        if len(parts) < 2 or "(" in text or is_quoted:
+            sentences.append((text, [text]))
+        else:
+            sentences.append((text, [text, *parts]))
     return sentences
 
 

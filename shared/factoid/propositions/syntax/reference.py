@@ -1,8 +1,11 @@
-"""Resolve pronouns, bare definite descriptions and surnames where that is safe (Dense X Retrieval, §2: contextualised).
+"""Resolve pronouns, bare definite descriptions and surnames where that is safe.
 
-A passage is read sentence by sentence. Subjects of main clauses are remembered, since the subject of the sentence before is by
-far the most frequent antecedent of a subject pronoun. Anything that competes with it makes the reference unsafe, and the words
-stay unchanged: a wrong name is worse than a pronoun.
+Propositions are contextualised this way (Dense X Retrieval, §2).
+
+A passage is read sentence by sentence. Subjects of main clauses are remembered, since the subject
+of the sentence before is by far the most frequent antecedent of a subject pronoun. Anything that
+competes with it makes the reference unsafe, and the words stay unchanged: a wrong name is worse
+than a pronoun.
 """
 
 from __future__ import annotations
@@ -12,25 +15,49 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, is_name, kind
+from factoid.propositions.syntax.headings import (
+    HONORIFICS,
+    PEOPLE,
+    Headings,
+    Kind,
+    head_noun,
+    is_name,
+    kind,
+)
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, tokenize
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
-_PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
+_PLAIN = {
+    "he": "he",
+    "his": "he",
+    "she": "she",
+    "her": "she",
+    "it": "it",
+    "its": "it",
+    "they": "they",
+    "their": "they",
+}
 _MEN = frozenset(
-    "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
+    "boy brother father grandfather grandson heir husband king man nephew prince son uncle "
+    "widower".split()
 )
-_WOMEN = frozenset("aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split())
-_VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
+_WOMEN = frozenset(
+    "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife "
+    "woman".split()
+)
+_VAGUE = frozenset(
+    "day man name number people person place set thing time value way woman word year".split()
+)
 _WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
 _CONTENT_CLAUSE = frozenset("that whether if how what why which who when where because".split())
 # Predicates whose "it" may stand for nothing if a clause or an infinitive follows.
 _IMPERSONAL = LEXICON["seem"] | LEXICON["easy"] | LEXICON["impersonal"]
 # "It is ready to …" is somebody or something; "It is hard to …" is mostly neither.
 _PERSONAL = frozenset(
-    "able unable ready likely unlikely prone eager due set bound free willing supposed expected designed meant built used made "
+    "able unable ready likely unlikely prone eager due set bound free willing supposed expected "
+    "designed meant built used made "
     "intended required allowed".split()
 )
 _BE = frozenset("is was 's ’s are were be been".split())
@@ -38,14 +65,21 @@ _BE = frozenset("is was 's ’s are were be been".split())
 _OF_WHAT_WAS_SAID = _CONTENT_CLAUSE | frozenset("up about time just like as".split())
 # Their subject points at something on the page.
 _POINTERS = frozenset(
-    "figure figures table tables listing listings example examples section sections chapter page screenshot diagram image "
+    "figure figures table tables listing listings example examples section sections chapter page "
+    "screenshot diagram image "
     "snippet following above list lists default defaults".split()
 )
-_QUANTIFIERS = frozenset("any no each every either neither some another other most many few all".split())
-_EVERYBODY = frozenset("everyone everybody everything anyone anybody anything someone something nobody nothing".split())
+_QUANTIFIERS = frozenset(
+    "any no each every either neither some another other most many few all".split()
+)
+_EVERYBODY = frozenset(
+    "everyone everybody everything anyone anybody anything someone something nobody nothing".split()
+)
 _PREPOSITIONS = frozenset("with within without from to for on in at by into over under".split())
 _SHORT = 3  # words; a longer heading is more often a sentence
-_NOT_NOMINAL = ("VB", "MD", "PRP", "WRB", "WP", "WDT", "RP", "TO", "EX", "RB", "-LRB-", "UH", ".")  # beginnings of tags
+_BESIDE_VERBS = ("not", "n't", "n’t", "never", "only", "also", "still")
+# Beginnings of tags.
+_NOT_NOMINAL = tuple("VB MD PRP WRB WP WDT RP TO EX RB -LRB- UH .".split())
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _ASIDES = frozenset({"acl:relcl", "appos", "acl", "parataxis", "punct"})
@@ -65,7 +99,8 @@ class Discourse:
     """The entities mentioned so far in a passage."""
 
     headings: Headings
-    opens: bool = True  # the passage may be the first under its heading; in a later one "it" means the passage before
+    # The passage may be the first under its heading; in a later one "it" means the passage before.
+    opens: bool = True
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
@@ -79,15 +114,22 @@ class Discourse:
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
     def read(self, tree: Tree) -> dict[int, Mention]:
-        """Return what the referring expressions of the next sentence stand for, by their first token."""
+        """Return what the referring expressions of the next sentence stand for.
+
+        The keys are their first tokens.
+        """
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
         clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
-        aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
+        aside = (
+            not {"(", "["}.isdisjoint(tree.words[:2])
+            and len(tree.bracketed()) >= len(tree.words) - 1
+        )
         for head in clauses:
             if aside and head != tree.root:
                 break  # its subjects are not remembered
-            for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
+            other_clauses = clauses if len(clauses) > 1 else ()
+            for index in tree.subtree(head, other_clauses):
                 mention = None
                 if tree.lower[index] in _PLAIN:
                     mention = self._pronoun(tree, index, head)
@@ -120,11 +162,17 @@ class Discourse:
         if tree.heads[holder] != head or _is_expletive(tree, index) or _is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
         before = [token for token in tree.subtree(head) if token < index]
-        if any(tree.tags[token] in NOUN and tree.deps[token] in (*_SUBJECT, "obj") for token in before):
+        nouns_before = [token for token in before if tree.tags[token] in NOUN]
+        if tree.has_dep(nouns_before, (*_SUBJECT, "obj")):
             return None  # "If the tenant fails, it …", "When we run this program, it …"
-        if tree.words[index + 1 : index + 2] == ["/"] or (not possessive and after.startswith(("'d", "’d"))):
+        if tree.words[index + 1 : index + 2] == ["/"] or (
+            not possessive and after.startswith(("'d", "’d"))
+        ):
             return None
-        entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
+        if pronoun in ("he", "she"):
+            entity = self._person(pronoun, tree, before)
+        else:
+            entity = self._thing(pronoun, tree, before)
         if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
             return None
         if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
@@ -132,21 +180,28 @@ class Discourse:
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
         self.learned[entity.name.casefold()] = Kind(pronoun)
-        ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
-        return Mention(entity.name, entity.name + ending if possessive else entity.name)
+        if not possessive:
+            return Mention(entity.name, entity.name)
+        is_plural = entity.name.endswith("s") and entity.kind is Kind.MANY
+        ending = "'" if is_plural else "'s"
+        return Mention(entity.name, entity.name + ending)
 
     @staticmethod
     def _act_as_people(tree: Tree, head: int, entity: Entity) -> bool:
         """Return whether a clause says of things what only people do, so that others are meant."""
         if not PEOPLE.isdisjoint(word.lower().removesuffix("s") for word in entity.name.split()):
             return False
-        verbs = {tree.lower[head], *(tree.lower[child] for child in tree.all(head, "xcomp", "conj"))}
-        them = any(tree.lower[child] in ("them", "us", "you") for child in tree.all(head, "obj", "iobj"))
-        return not LEXICON["human verbs"].isdisjoint(verbs) or (them and not LEXICON["give"] & verbs)
+        verbs = [head, *tree.all(head, "xcomp", "conj")]
+        if tree.has_word(verbs, LEXICON["human verbs"]):
+            return True
+        has_them = tree.has_word(tree.all(head, "obj", "iobj"), ("them", "us", "you"))
+        return has_them and not tree.has_word(verbs, LEXICON["give"])
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
         known = self.people.get(who)
-        candidate = self.subject if self.subject and self.subject.proper and self.subject.kind.fits(who) else None
+        candidate = None
+        if self.subject and self.subject.proper and self.subject.kind.fits(who):
+            candidate = self.subject
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
@@ -155,11 +210,16 @@ class Discourse:
         if expected and candidate and candidate.name != expected.name:
             return None  # two possible referents
         # So far only things were spoken of, as in "Recognition came slowly."
-        unnamed = self.subject is None or not self.subject.name or self.subject.kind in (Kind.THING, Kind.MANY)
+        unnamed = (
+            self.subject is None
+            or not self.subject.name
+            or self.subject.kind in (Kind.THING, Kind.MANY)
+        )
         entity = known or candidate
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
-            if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is Kind(who) for token in proper):
+            kinds = {kind(tree.words[token]) for token in proper}
+            if not tree.has_dep(proper, ("obj",)) and Kind(who) not in kinds:
                 entity = topic
         if entity:
             self.people[who] = entity
@@ -172,42 +232,67 @@ class Discourse:
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
-            heading = None if fronted or self.people or not self.opens else self.headings.named_by(pronoun)
-            if heading is None or len(heading.name.split()) > _SHORT or not is_noun_phrase(heading.name):
+            if fronted or self.people or not self.opens:
+                return None
+            heading = self.headings.named_by(pronoun)
+            if (
+                heading is None
+                or len(heading.name.split()) > _SHORT
+                or not is_noun_phrase(heading.name)
+            ):
                 return None
             return Entity(heading.name, heading.kind, proper=True)
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
         # A thing that was the object may also be meant.
-        return None if (self.objects if pronoun == "they" else self.object) else self.subject
+        is_rivalled = self.objects if pronoun == "they" else self.object
+        return None if is_rivalled else self.subject
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
-        """Resolve "the tower" by the nearest heading that names one or by an earlier "X is a tower"."""
+        """Resolve "the tower" by a heading or by an earlier "X is a tower".
+
+        The heading is the nearest that names a tower.
+        """
         noun = tree.heads[index]
         word = tree.lower[noun]
-        if noun != index + 1 or tree.tags[noun] != "NN" or tree.deps[noun] not in _SUBJECT or word in _VAGUE:
+        if (
+            noun != index + 1
+            or tree.tags[noun] != "NN"
+            or tree.deps[noun] not in _SUBJECT
+            or word in _VAGUE
+        ):
             return None
         bare = all(tree.deps[child] in ("det", "punct") for child in tree.children[noun])
         if not bare or _is_quoted(tree, index):
             return None
         # A warship is a ship, a cathedral city a city: the head of a compound names the kind.
-        same = [sort for sort in self.sorts if sort == word or (len(word) > 3 and sort.endswith(word))]
-        if same:
-            entity = self.sorts[same[-1]]
+        same = None  # what was last said to be such a thing
+        for sort in self.sorts:
+            if sort == word or (len(word) > 3 and sort.endswith(word)):
+                same = sort
+        if same is not None:
+            entity = self.sorts[same]
             if self.subject and self.subject.name not in ("", entity.name):
                 return None  # which may be one as well
             if not entity.proper or "`" in entity.name:
                 return None
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
-        heading = next((heading for heading in self.headings.entities if head_noun(heading.name) == word), None)
-        if heading is None or " " not in heading.name or not is_noun_phrase(heading.name):
+        for heading in self.headings.entities:
+            if head_noun(heading.name) == word:
+                break
+        else:
             return None
-        if tree.tags[noun + 1 : noun + 2] in (["WDT"], ["WP"], ["IN"]) or tree.words[noun + 1][0] in "`\"“'(":
+        if " " not in heading.name or not is_noun_phrase(heading.name):
+            return None
+        if (
+            tree.tags[noun + 1 : noun + 2] in (["WDT"], ["WP"], ["IN"])
+            or tree.words[noun + 1][0] in "`\"“'("
+        ):
             return None  # "the type that …" is another one, and so is "the type `int`"
         if word in LEXICON["organisations"]:
             # Another name may be meant, as in "ITT promised that the company …".
-            before = zip(tree.words[:index], tree.tags[:index], strict=True)
-            named = any(tag in PROPER or (len(other) > 1 and other.isupper()) for other, tag in before)
+            capitals = [other for other in tree.words[:index] if len(other) > 1 and other.isupper()]
+            named = bool(capitals) or not PROPER.isdisjoint(tree.tags[:index])
             if named or self.company or any(name not in heading.name for name in self.names):
                 return None
         name = _without_article(heading.name)
@@ -220,21 +305,27 @@ class Discourse:
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
             return None
         before = tree.words[index - 1] if index else ""
-        return None if before[:1].isupper() or before in ("the", "a", "an") else Mention(name, name)
+        if before[:1].isupper() or before in ("the", "a", "an"):
+            return None
+        return Mention(name, name)
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, *_SUBJECT)
         clause = tree.subtree(head)
-        self._remember_names(tree, [token for token in clause if tree.tags[token] in PROPER], subject)
+        names = [token for token in clause if tree.tags[token] in PROPER]
+        self._remember_names(tree, names, subject)
         self.competitors = set()
         if subject is None:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
         noun = tree.lower[subject]
-        if _is_expletive(tree, subject) and [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]:
-            return  # "It is recommended to wait." says nothing of anything
+        if _is_expletive(tree, subject):
+            subjects = [token for token in clause if tree.deps[token] in _SUBJECT]
+            if subjects == [subject]:
+                return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
-        if any(tree.tags[token] in ("WRB", "WP") for token in clause if token < subject):
+        before = [token for token in clause if token < subject]
+        if tree.has_tag(before, ("WRB", "WP")):
             self.subject = Entity("")  # "… tests how many of them the server can handle"
             return
         entity = self._entity(tree, subject, mentions) or Entity("")
@@ -246,7 +337,9 @@ class Discourse:
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
         # If the sentence names what a heading names, its other nouns are likely to mean the same.
-        someone = noun in PEOPLE and not any(heading.name in tree.source for heading in self.headings.entities)
+        someone = noun in PEOPLE and not any(
+            heading.name in tree.source for heading in self.headings.entities
+        )
         someone = someone or noun in LEXICON["relatives"] or tree.tags[subject] in PROPER
         self.rival = someone and not entity.proper
         one = entity.name and entity.kind is not Kind.MANY
@@ -254,22 +347,32 @@ class Discourse:
             self.sorts[tree.lower[head]] = entity
 
     def _remember_names(self, tree: Tree, names: Sequence[int], subject: int | None) -> None:
-        """Remember whether a clause names someone besides its subject, and the last parts of full names not in the headings."""
+        """Remember whether a clause names someone besides its subject.
+
+        The last parts of full names that are not in the headings are remembered, too.
+        """
         self.company = False
         for token in names:
-            if tree.deps[token] in _OBJECT or " " in tree.words[token] or tree.child(token, "flat") is not None:
+            if (
+                tree.deps[token] in _OBJECT
+                or " " in tree.words[token]
+                or tree.child(token, "flat") is not None
+            ):
                 self.company = self.company or subject is None or token not in tree.subtree(subject)
             if token and tree.tags[token - 1] in PROPER:
                 first, last = tree.words[token - 1 : token + 1]
                 titled = tree.lower[token - 1].strip(".") in HONORIFICS
-                if not titled and not any(f"{first} {last}" in heading.name for heading in self.headings.path):
-                    self.namesakes.add(last)
+                full_name = f"{first} {last}"
+                if titled or any(full_name in heading.name for heading in self.headings.path):
+                    continue
+                self.namesakes.add(last)
 
     def _remember_objects(self, tree: Tree, head: int) -> None:
         self.object = self.objects = False
         passive = tree.child(head, "aux:pass") is not None
-        for thing in tree.all(head, "obj", *(("obl", "obl:agent") if passive else ())):
-            if tree.deps[thing] != "obj" and "by" not in [tree.lower[child] for child in tree.children[thing]]:
+        relations = ("obj", "obl", "obl:agent") if passive else ("obj",)
+        for thing in tree.all(head, *relations):
+            if tree.deps[thing] != "obj" and not tree.has_word(tree.children[thing], ("by",)):
                 continue
             noun = tree.lower[thing]
             if tree.tags[thing] not in (*NOUN, "ADD") and noun not in ("it", "them"):
@@ -284,7 +387,10 @@ class Discourse:
         for described in tree.subtree(head):
             if tree.deps[described] in _SUBJECT or tree.tags[described] not in (*NOUN, "ADD"):
                 continue
-            if tree.child(described, "acl:relcl") is not None and "," in tree.words[described + 1 : described + 2]:
+            if (
+                tree.child(described, "acl:relcl") is not None
+                and "," in tree.words[described + 1 : described + 2]
+            ):
                 many = tree.is_plural(described)
                 self.objects |= many
                 self.object |= not many
@@ -306,20 +412,26 @@ class Discourse:
         return Entity(entity.name, learned, proper=True)
 
     def _kind(self, name: str) -> Kind:
-        """Return the kind that a name in the passage denotes, by the passage, the headings, and its own words."""
+        """Return the kind that a name in the passage denotes.
+
+        The passage, the headings, and the words of the name tell it.
+        """
         if learned := self.learned.get(name.casefold()):
             return learned
         words = set(name.lower().split())
         for heading in self.headings.path:
             parts = heading.name.lower().split()
-            if words <= set(parts) and (heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}):
-                return Kind.THING if heading.kind is Kind.MANY and len(words) < len(parts) else heading.kind
+            if words <= set(parts) and (
+                heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}
+            ):
+                if heading.kind is Kind.MANY and len(words) < len(parts):
+                    return Kind.THING
+                return heading.kind
         return kind(name)
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
-        left_out = {
-            child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES and tree.words[child] != "-"
-        }
+        asides = [child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES]
+        left_out = {child for child in asides if tree.words[child] != "-"}
         aside = tree.bracketed()
         closing = max(aside, default=-1)
         if subject < closing and not NOUN.isdisjoint(tree.tags[closing + 1 : closing + 2]):
@@ -330,40 +442,60 @@ class Discourse:
         first = phrase[0]
         if mention := mentions.get(first):
             alone = len(phrase) == 1 + len(mention.covers)
-            return Entity(mention.text, self._kind(mention.text), proper=True) if alone else None
+            if not alone:
+                return None
+            return Entity(mention.text, self._kind(mention.text), proper=True)
         proper = tree.tags[subject] in PROPER
         if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
             return None
-        if any(tree.tags[token] in ("WDT", "WP", "WRB") for token in phrase):
+        if tree.has_tag(phrase, ("WDT", "WP", "WRB")):
             return None
-        if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
+        if (
+            tree.tags[subject] not in NOUN
+            or len(phrase) > _LONGEST_NAME
+            or _is_unnamed(tree, subject, phrase)
+        ):
             return None
         plain = _without_article(" ".join([tree.words[token] for token in phrase])).lower()
         for heading in self.headings.entities:
             if plain == _without_article(heading.name).lower():
                 return Entity(heading.name, heading.kind, proper=True)
-        opener, tag = tree.lower[first], tree.tags[first]
-        if opener in ("his", "her", "its", "their", "a", "an") or (opener in ("this", "that") and not proper):
+        opener = tree.lower[first]
+        tag = tree.tags[first]
+        if opener in ("his", "her", "its", "their", "a", "an") or (
+            opener in ("this", "that") and not proper
+        ):
             return None
         if not proper and opener != "the" and tree.tags[subject] != "NNS":
             return None
-        words = [tree.words[token] + (tree.spaces[token] if token + 1 in phrase else " ") for token in phrase]
+        words = []
+        for token in phrase:
+            space = tree.spaces[token] if token + 1 in phrase else " "
+            words.append(tree.words[token] + space)
         name = "".join(words).strip()
         capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
-        if not capital and not (tag == "NNS" and not opener.endswith("s")):  # nor a name that was mistaken for a plural
+        is_mistaken = tag == "NNS" and not opener.endswith("s")  # a name, and no plural
+        if not capital and not is_mistaken:
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
             return Entity(name, Kind.MANY, proper)
         if proper:
             return Entity(name, self._kind(name), proper=True)
-        return Entity(name, Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING)
+        noun_kind = Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING
+        return Entity(name, noun_kind)
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
-    """Return whether a clause names an entity itself: "He sent Martin to school" is not about Martin."""
-    clauses = (head, *tree.all(head, "ccomp", "xcomp", "csubj"))
-    named = (token for clause in clauses for token in tree.all(clause, "obj", "iobj", *_SUBJECT) if token > index)
-    return any(tree.words[token] in entity.name.split() and tree.tags[token] in PROPER for token in named)
+    """Return whether a clause names an entity itself.
+
+    "He sent Martin to school" cannot be about Martin.
+    """
+    name = entity.name.split()
+    for clause in (head, *tree.all(head, "ccomp", "xcomp", "csubj")):
+        for token in tree.all(clause, "obj", "iobj", *_SUBJECT):
+            if token > index and tree.words[token] in name and tree.tags[token] in PROPER:
+                return True
+    return False
 
 
 def _competes(tree: Tree, thing: int, who: str) -> bool:
@@ -374,23 +506,29 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.tags[thing] in PROPER:
         return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is Kind(who)
     if noun in _MEN or noun in _WOMEN:
-        return noun in (_MEN if who == "he" else _WOMEN)
+        meant = _MEN if who == "he" else _WOMEN
+        return noun in meant
     return noun in LEXICON["relatives"] or noun in PEOPLE
 
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
     for token in phrase:
-        if tree.words[token][0] in '([“"/' or (tree.tags[token] in VERB and tree.deps[token] != "amod"):
+        if tree.words[token][0] in '([“"/' or (
+            tree.tags[token] in VERB and tree.deps[token] != "amod"
+        ):
             return True
     if tree.tags[phrase[0]] in ("IN", "TO") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True
     # "Lines that start with a hash" are not the lines.
-    starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
-    restricted = [start for start in starts if start > subject and "," not in tree.words[start - 1 : start + 1]]
-    return any(tree.words[start] != "(" for start in restricted)
+    for clause in tree.all(subject, "acl:relcl", "acl"):
+        start = tree.subtree(clause)[0]
+        is_restrictive = "," not in tree.words[start - 1 : start + 1]
+        if start > subject and is_restrictive and tree.words[start] != "(":
+            return True
+    return False
 
 
 def _without_article(name: str) -> str:
@@ -429,13 +567,15 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     if "since" in words and not LEXICON["periods"].isdisjoint(words):
         return True  # "It has been three months since …"
     if predicate in LEXICON["said"]:
-        subjects = [token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT]
-        if precedes_clause or any(tree.heads[token] != head for token in subjects):
+        if precedes_clause:
             return True
+        for token in range(index + 1, len(tree.words)):
+            if tree.deps[token] in _SUBJECT and tree.heads[token] != head:
+                return True
         return predicate in LEXICON["wished"] and "to" in words
     if predicate in _IMPERSONAL:
         return precedes_clause or "to" in words
-    verbs = [word for word in words[:3] if word not in ("not", "n't", "n’t", "never", "only", "also", "still")]
+    verbs = [word for word in words[:3] if word not in _BESIDE_VERBS]
     if verbs[:1] and verbs[0] in _BE and verbs[1:2] and verbs[1] in _OF_WHAT_WAS_SAID:
         return True
     described = not _BE.isdisjoint(words[:2]) and tree.tags[head].startswith(("JJ", "RB"))
@@ -444,20 +584,24 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
-    if named and any(tree.tags[token] == "TO" for token in range(index + 1, len(tree.words))):
+    if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"
-    until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])  # "It was not until 1965 that …"
+    # "It was not until 1965 that …"
+    until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])
     return not _BE.isdisjoint(words[:1]) and until
 
 
 @lru_cache(1024)
 def is_noun_phrase(heading: str) -> bool:
-    """Return whether a heading names a thing, as far as its parse shows: not "Cleans itself", "Short" or "Yank the gem"."""
+    """Return whether a heading names a thing, as far as its parse shows.
+
+    "Cleans itself", "Short" and "Yank the gem" name none.
+    """
     words = heading.split()
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
     if len(words) == 1:
-        return _is_nominal(heading.lower()) or any(not letter.isalpha() for letter in heading)
+        return _is_nominal(heading.lower()) or not heading.isalpha()
     if is_name(heading):
         within = [word for word in words if word.lower() in _PREPOSITIONS]
         return not within and (_is_nominal(heading) or _is_nominal(heading.lower()))
@@ -476,7 +620,11 @@ def _is_nominal(text: str) -> bool:
     if tree.tags[tree.root] not in NOUN and not (len(words) == 1 and tree.tags[0] in ("UH", "FW")):
         return False
     for token, tag in enumerate(tree.tags):
-        if len(words) > 1 and tag.startswith(_NOT_NOMINAL) and not (tag in ("VBG", "VBN") and token != tree.root):
+        if (
+            len(words) > 1
+            and tag.startswith(_NOT_NOMINAL)
+            and not (tag in ("VBG", "VBN") and token != tree.root)
+        ):
             return False
         if token and tag in ("DT", "PRP$") and tree.tags[token - 1] != "IN":
             return False

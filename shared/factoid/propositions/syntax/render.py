@@ -11,10 +11,14 @@ from factoid.text.sentence_ends import CITATION
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
-_LOOSE = re.compile(r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])")  # spaces and marks before another mark
+_LOOSE = re.compile(
+    r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])"
+)  # spaces and marks before another mark
 _CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
 _FULL = {"'re": "are", "'ll": "will", "'ve": "have"}
-_PERFECT = frozenset("arrived become been come gone got gotten had happened".split())  # after "it's": "it has"
+_PERFECT = frozenset(
+    "arrived become been come gone got gotten had happened".split()
+)  # after "it's": "it has"
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -28,7 +32,10 @@ class Mention:
 
 
 def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -> str:
-    """Return items as a sentence: spaced, capitalised, closed; mentions are given by their first token."""
+    """Return items as a sentence.
+
+    The sentence is spaced, capitalised and closed; mentions are given by their first token.
+    """
     text = ""
     covered = range(0)  # tokens that the last mention written out replaces
     before: Item = -1
@@ -50,7 +57,13 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
             spaced = True
         before, previous = item, word
         written_out = -1
-        if item == 0 and text and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
+        if (
+            item == 0
+            and text
+            and not tree.tags[0].startswith("NNP")
+            and not word[1:].isupper()
+            and word != "I"
+        ):
             word = word[0].lower() + word[1:]  # it no longer opens the sentence
         if mention and mention.entity.casefold() not in text.casefold():
             word, covered = mention.text, mention.covers
@@ -67,7 +80,9 @@ def _full_verb(tree: Tree, token: int) -> str:
     if word != "'s":
         return _FULL.get(word, "")
     head = tree.heads[token]
-    perfect = tree.tags[head] == "VBN" and (tree.deps[token] == "aux" or tree.lower[head] in _PERFECT)
+    perfect = tree.tags[head] == "VBN" and (
+        tree.deps[token] == "aux" or tree.lower[head] in _PERFECT
+    )
     return "has" if perfect else "is"
 
 

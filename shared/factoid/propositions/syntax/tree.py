@@ -1,9 +1,12 @@
-"""A dependency tree as plain lists, which the splitting rules read. Labels follow Universal Dependencies, except spaCy's ROOT."""
+"""A dependency tree as plain lists, which the splitting rules read.
+
+Labels follow Universal Dependencies, except spaCy's ROOT.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -39,8 +42,12 @@ class Tree:
         self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
         self.heads = [token.head.i for token in doc]  # a root is its own head
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
-        self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
-        self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
+        self.subjects: list[int | None] = [None] * len(
+            self.words
+        )  # of the clause that a token heads
+        self.auxiliaries: list[list[int]] = [
+            [] for _ in self.words
+        ]  # of that clause, with its copula
         for index, (head, dep) in enumerate(zip(self.heads, self.deps, strict=True)):
             if head == index:
                 continue
@@ -55,18 +62,25 @@ class Tree:
             self._mend_tags()
 
     def _mend_tags(self) -> None:
-        """Tag a participle that heads a clause without an auxiliary as past tense: taggers confuse them."""
+        """Tag a participle that heads a clause without an auxiliary as past tense.
+
+        Taggers confuse the two.
+        """
         for index, tag in enumerate(self.tags):
             if tag != "VBN" or self.auxiliaries[index]:
                 continue
             dep, head = self.deps[index], self.heads[index]
-            if (dep in ("ROOT", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None) or (
-                dep == "conj" and not self.auxiliaries[head] and self.is_finite(head)
-            ):
+            if (
+                dep in ("ROOT", "conj", "parataxis", "ccomp")
+                and self.child(index, "nsubj") is not None
+            ) or (dep == "conj" and not self.auxiliaries[head] and self.is_finite(head)):
                 self.tags[index] = "VBD"
 
     def subtree(self, head: int, without: Collection[int] = ()) -> Sequence[int]:
-        """Return a token and all tokens below it in order, leaving out the subtrees of `without`."""
+        """Return a token and all tokens below it in order.
+
+        The subtrees of `without` are left out.
+        """
         if not without and head in self._subtrees:
             return self._subtrees[head]
         subtree = []
@@ -92,26 +106,59 @@ class Tree:
         """Return the dependents with these relations."""
         return [child for child in self.children[head] if self.deps[child] in deps]
 
+    def has_tag(self, phrase: Iterable[int], tags: Container[str]) -> bool:
+        """Return whether a token of a phrase has one of these tags."""
+        return any(self.tags[token] in tags for token in phrase)
+
+    def has_dep(self, phrase: Iterable[int], deps: Container[str]) -> bool:
+        """Return whether a token of a phrase has one of these relations to its head."""
+        return any(self.deps[token] in deps for token in phrase)
+
+    def has_word(self, phrase: Iterable[int], words: Container[str]) -> bool:
+        """Return whether a token of a phrase is one of these words in lower case."""
+        return any(self.lower[token] in words for token in phrase)
+
+    def is_word(self, token: int) -> bool:
+        """Return whether a token ends in a letter or a digit, and is no mark."""
+        return self.words[token][-1].isalnum()
+
     def is_finite(self, index: int) -> bool:
         """Return whether a token is a finite verb."""
         if self.tags[index] == "NNS":  # "it leans": a verb tagged as a plural
             return self.subjects[index] is not None and self.child(index, "det", "cop") is None
         return self.tags[index] in _FINITE
 
+    def finite(self, head: int) -> int:
+        """Return the first finite verb of a predicate, or its head if none is finite."""
+        for token in self.auxiliaries[head]:
+            if self.is_finite(token):
+                return token
+        return head
+
     def is_clause(self, head: int) -> bool:
-        """Return whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
-        return self.is_finite(head) or any(self.tags[aux] in _FINITE for aux in self.auxiliaries[head])
+        """Return whether a token heads a finite clause.
+
+        Such a token is a finite verb, or a predicate with a finite auxiliary or copula.
+        """
+        return self.is_finite(head) or self.has_tag(self.auxiliaries[head], _FINITE)
 
     def is_past(self, head: int) -> bool:
         """Return whether a clause is in a past tense."""
-        tags = [self.tags[index] for index in (*self.auxiliaries[head], head) if self.tags[index] in _FINITE]
+        tags = [
+            self.tags[index]
+            for index in (*self.auxiliaries[head], head)
+            if self.tags[index] in _FINITE
+        ]
         return tags[:1] == ["VBD"]
 
     def is_plural(self, head: int) -> bool:
         """Return whether a noun phrase is plural."""
         if self.tags[head] in ("NNS", "NNPS"):
             return True
-        return any(self.lower[cc] == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc"))
+        for joined in self.all(head, "conj"):
+            if self.has_word(self.all(joined, "cc"), ("and",)):
+                return True
+        return False
 
     def bracketed(self) -> set[int]:
         """Return the tokens between brackets, and the brackets."""
@@ -133,9 +180,12 @@ def tokens(items: Iterable[Item]) -> set[int]:
 def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:
     """Return the tokens of a sentence for the parser, and what to write for each.
 
-    Inline code is a single token, for which the parser reads a name: it trips over the inside of code.
+    Inline code is a single token, for which the parser reads a name: it trips over the inside of
+    code.
     """
-    codes = [match.span() for match in _CODE.finditer(sentence)] if len(sentence) <= _LONGEST else []
+    codes: list[tuple[int, int]] = []
+    if len(sentence) <= _LONGEST:
+        codes = [match.span() for match in _CODE.finditer(sentence)]
     while True:
         plain, copied = "", 0
         starts: list[int] = []  # of the codes, in the plain text

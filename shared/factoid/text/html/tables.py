@@ -54,12 +54,20 @@ class _Row:
     def filled(self) -> list[Cell]:
         return [cell for cell in self.cells if cell.text]
 
+    @property
+    def is_bold(self) -> bool:
+        """Whether all of its text is bold."""
+        return all(cell.is_bold for cell in self.filled)
+
     @cached_property
     def is_marked(self) -> bool:
         """Whether it holds header cells only, unlike a row with a name and without values."""
-        has_corner = bool(self.filled) and not self.cells[0].text and all(cell.is_header for cell in self.cells)
-        is_whole = len(self.filled) > 1 or len(self.filled) == len(self.cells) or has_corner
-        return is_whole and all(cell.is_header for cell in self.filled)
+        if not all(cell.is_header for cell in self.filled):
+            return False
+        if len(self.filled) > 1 or len(self.filled) == len(self.cells):
+            return True
+        has_corner = bool(self.filled) and not self.cells[0].text
+        return has_corner and all(cell.is_header for cell in self.cells)
 
 
 class Table:
@@ -91,11 +99,18 @@ class Table:
         """
         rows = [row for row in self.rows if row.cells]
         if self._only_arranges(rows):
-            cells = chain.from_iterable(row.cells for row in rows)
-            return [*self.caption, *chain.from_iterable(cell.blocks for cell in cells)]
+            arranged = [*self.caption]
+            for row in rows:
+                for cell in row.cells:
+                    arranged += cell.blocks
+            return arranged
         grid = _Grid(rows, budget)
         leads = tuple(lead_of(block) for block in self.caption[:_MOST_CAPTIONS])
-        blocks = [block for number in range(len(rows)) if (block := grid.block(number, leads))]
+        blocks = []
+        for number in range(len(rows)):
+            block = grid.block(number, leads)
+            if block is not None:
+                blocks.append(block)
         if grid.budget < 0:
             blocks = [replace(block, names=()) for block in blocks]
         return [*self.caption, *blocks]
@@ -103,11 +118,13 @@ class Table:
     def _only_arranges(self, rows: list[_Row]) -> bool:
         if self.is_layout:
             return True
-        cells = [cell for row in rows for cell in row.cells]
+        cells = list(chain.from_iterable(row.cells for row in rows))
         if any(cell.is_header for cell in cells):
             return False
-        has_headings = any(block.kind == "heading" for cell in cells for block in cell.blocks)
-        return has_headings or all(len(row.cells) == 1 for row in rows)
+        for cell in cells:
+            if any(block.kind == "heading" for block in cell.blocks):
+                return True
+        return all(len(row.cells) == 1 for row in rows)
 
 
 class _Grid:
@@ -202,9 +219,11 @@ class _Grid:
         columns = self._columns(place.cell)
         if columns > _NAMED_COLUMNS:
             return ""
-        places = range(place.column, place.column + columns)
-        names = (self.names.get(column, "") for column in places)
-        name = ", ".join(name for name in dict.fromkeys(names) if name)
+        names: dict[str, None] = {}  # in order, without repetitions
+        for column in range(place.column, place.column + columns):
+            if self.names.get(column):
+                names[self.names[column]] = None
+        name = ", ".join(names)
         if columns > 1:
             self.budget -= len(name)
         return name
@@ -217,32 +236,42 @@ def _header_rows(rows: list[_Row]) -> set[int]:
     data = [number for number in filled if number not in headers and not rows[number].is_marked]
     if not data:
         return headers or {*filled[:1]}
-    first = next((number for number in filled if number in data or number in headers), 0)
+    first = min([*data, *headers])
     for number in filled:
         row = rows[number]
         is_total = any(_NUMBER.fullmatch(cell.text) for cell in row.filled)
         if row.is_marked and (number < first or (number < data[-1] and not is_total)):
             headers.add(number)
-    bold = [number for number in filled if all(cell.is_bold for cell in rows[number].filled)]
-    has_marked = any(cell.is_header for row in rows for cell in row.cells)
-    if not has_marked and bold == filled[:1] and len(rows[bold[0]].filled) > 1 and len(filled) > 1:
+    if any(cell.is_header for row in rows for cell in row.cells):
+        return headers
+    bold = [number for number in filled if rows[number].is_bold]
+    if bold == filled[:1] and len(rows[bold[0]].filled) > 1 and len(filled) > 1:
         headers.add(bold[0])
-    elif not headers and not has_marked and _names_columns([rows[number].cells for number in filled]):
+    elif not headers and _names_columns([rows[number].cells for number in filled]):
         headers.add(filled[0])
     return headers
 
 
 def _names_columns(rows: list[list[Cell]]) -> bool:
-    """Return whether the first row of a table without header cells holds short names above a column of numbers."""
+    """Return whether the first row holds short names above a column of numbers.
+
+    The table has no header cells.
+    """
     names = [cell.text for cell in rows[0]]
     is_named = len(rows) > 1 and len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_named or any(_NUMBER.fullmatch(name) or len(name.split()) > _NAME_WORDS for name in names):
+    if not is_named:
         return False
+    for name in names:
+        if _NUMBER.fullmatch(name) or len(name.split()) > _NAME_WORDS:
+            return False
     below = rows[1:]
     if any(len(row) != len(names) or not row[0].text for row in below):
         return False
-    columns = ([row[column].text for row in below if row[column].text] for column in range(1, len(names)))
-    return any(values and all(map(_NUMBER.fullmatch, values)) for values in columns)
+    for column in range(1, len(names)):
+        values = [row[column].text for row in below if row[column].text]
+        if values and all(map(_NUMBER.fullmatch, values)):
+            return True
+    return False
 
 
 def _row_text(placed: list[_Placed], start: int) -> tuple[Visible, tuple[Span, ...]]:
@@ -276,7 +305,8 @@ def _add_cell(text: VisibleText, cell: Cell) -> None:
             text.put("\n", text.offsets[-1])
         shift = len(text)
         text.add_at(block.visible.text, block.visible.offsets)
-        text.protected += [(shift + first, shift + last) for first, last in block.visible.protected]
+        for first, last in block.visible.protected:
+            text.protected.append((shift + first, shift + last))
 
 
 def _clip(place: int, length: int) -> int:

@@ -109,8 +109,8 @@ def tokens(source: str, start: int, end: int) -> Iterator[Tag | ClosingTag | Spa
     """Yield the tags of a stretch of a text, and the spans between them.
 
     Comments, declarations, scripts and styles are left out, and a tag that the end of the stretch
-    cuts. Other angle brackets are text, but for elements of a page's own, which have a hyphen in their
-    name and are closed.
+    cuts. Other angle brackets are text, but for elements of a page's own, which have a hyphen in
+    their name and are closed.
     """
     end = _cut_tag(source, start, end)
     custom = {found[1].lower() for found in _CUSTOM_END.finditer(source, start, end)}

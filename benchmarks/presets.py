@@ -196,6 +196,7 @@ def costs(documents: Sequence[Document], encoder: Encoder, rounds: int) -> list[
     for _ in range(rounds):
         for setting, figures in zip(SETTINGS, measured, strict=True):
             figures.append(setting.cost(documents, encoder))
+            print(setting.name, figures[-1], flush=True)
     return [Cost(*(statistics.median(column) for column in zip(*figures, strict=True))) for figures in measured]
 
 

@@ -83,7 +83,10 @@ def compare(
     splitting: opts.Splitting,
     output: opts.Output,
 ) -> None:
-    """Compare granularities, and chunks, on your own documents and questions; write a page that says which to use."""
+    """Compare granularities, and chunks, on your own documents and questions.
+
+    A page is written that says which to use.
+    """
     from factoid._optional import require
     from factoid.evaluate.compare import compare as run
     from factoid.evaluate.comparison import Comparison
@@ -93,7 +96,12 @@ def compare(
     if not dry_run:
         require("jinja2", extra="report")  # before an hour's work, not after it
     _check_outputs([page, page.with_suffix(_RESULTS), table], [*corpus, questions])
-    before_it = None if earlier is None else Comparison.load(earlier, reading.limits)
+    earlier_run = None
+    if earlier is not None:
+        earlier_run = Comparison.load(earlier, reading.limits)
+    cache = None
+    if not dry_run:
+        cache = page.with_suffix(".cache")
     asked = _some(read_questions(questions, limits=reading.limits), sample)
     documents = _documents(corpus, reading)
     settings = _chosen(setting, chunk)
@@ -115,7 +123,7 @@ def compare(
         baseline=baseline,
         measure=measure,
         words=splitting.words,
-        cache=None if dry_run else page.with_suffix(".cache"),
+        cache=cache,
         price=price,
         command=" ".join(["factoid compare", *corpus, "--questions", str(questions)]),
         before=before,
@@ -126,8 +134,8 @@ def compare(
     if table is not None:
         content = compared.to_csv().encode()
         write_file(table, lambda out: out.write(content))
-    if before_it is not None and not output.as_json:
-        print("\n".join(compared.changes(before_it)) or "nothing differs", end="\n\n")
+    if earlier_run is not None and not output.as_json:
+        print("\n".join(compared.changes(earlier_run)) or "nothing differs", end="\n\n")
     output.print(_summary(compared, page), "\n".join(_lines(compared, page)))
 
 
@@ -165,7 +173,8 @@ def _some(questions: list[Question], sample: int | None) -> list[Question]:
         return questions
     if sample < 1:
         raise InvalidInputError(f"--sample must be at least 1, got {sample}")
-    return [questions[place * len(questions) // sample] for place in range(sample)]
+    places = [number * len(questions) // sample for number in range(sample)]
+    return [questions[place] for place in places]
 
 
 def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
@@ -182,12 +191,13 @@ def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
 
 
 def _summary(compared: Comparison, page: Path) -> dict[str, object]:
+    means = {row.tried.name: row.means for row in compared.rows}
     return {
         "sentence": compared.sentence,
         "setting": compared.recommendation.setting,
         "page": page.as_posix(),
         "results": page.with_suffix(_RESULTS).as_posix(),
-        "means": {row.tried.name: row.means for row in compared.rows},
+        "means": means,
         "checks": [check.message for check in compared.doubts],
     }
 
@@ -203,7 +213,8 @@ def _lines(compared: Comparison, page: Path) -> list[str]:
         cells = "".join(f"{100 * row.means[measure]:>18.1f}" for measure in measures)
         lines.append(f"{row.tried.name:<{widest}}{cells}{row.tried.bytes / 1e6:>18.2f}")
     lines.append("")
-    if serious := sum(check.is_serious for check in compared.doubts):
+    serious = sum(check.is_serious for check in compared.doubts)
+    if serious:
         lines.append(f"{count(serious, 'serious doubt')}: see the page")
     lines.append(f"wrote {page} and {page.with_suffix(_RESULTS)}")
     return lines

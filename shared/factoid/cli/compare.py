@@ -142,9 +142,9 @@ def compare(
 def _check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path]) -> None:
     """Refuse to write over what is read."""
     read = {Path(file).resolve() for file in inputs}
-    for file in outputs:
-        if file is not None and file.resolve() in read:
-            raise InvalidInputError(f"{file} would be overwritten: name another file")
+    for output in outputs:
+        if output is not None and output.resolve() in read:
+            raise InvalidInputError(f"{output} would be overwritten: name another file")
 
 
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
@@ -173,8 +173,10 @@ def _some(questions: list[Question], sample: int | None) -> list[Question]:
         return questions
     if sample < 1:
         raise InvalidInputError(f"--sample must be at least 1, got {sample}")
-    places = [number * len(questions) // sample for number in range(sample)]
-    return [questions[place] for place in places]
+    chosen = []
+    for number in range(sample):
+        chosen.append(questions[number * len(questions) // sample])
+    return chosen
 
 
 def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
@@ -183,11 +185,13 @@ def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
     usual = default_settings(chunk)
     if names is None:
         return usual
-    settings = {setting.name: setting for setting in [*usual, *other_settings(chunk)]}
+    by_name = {setting.name: setting for setting in [*usual, *other_settings(chunk)]}
+    settings = []
     for name in names:
-        if name not in settings:
-            raise InvalidInputError(f"--setting must be one of {', '.join(settings)}, got {name!r}")
-    return [settings[name] for name in names]
+        if name not in by_name:
+            raise InvalidInputError(f"--setting must be one of {', '.join(by_name)}, got {name!r}")
+        settings.append(by_name[name])
+    return settings
 
 
 def _summary(compared: Comparison, page: Path) -> dict[str, object]:
@@ -207,11 +211,15 @@ def _lines(compared: Comparison, page: Path) -> list[str]:
     measures = list(dict.fromkeys((compared.measure, "Success@1", "within 100 words")))
     widest = max(len(row.tried.name) for row in compared.rows)
     lines = [compared.sentence, ""]
-    head = "".join(f"{measure:>18}" for measure in (*measures, "MB of vectors"))
-    lines.append(f"{'':<{widest}}{head}")
+    head = " " * widest
+    for column in (*measures, "MB of vectors"):
+        head += f"{column:>18}"
+    lines.append(head)
     for row in compared.rows:
-        cells = "".join(f"{100 * row.means[measure]:>18.1f}" for measure in measures)
-        lines.append(f"{row.tried.name:<{widest}}{cells}{row.tried.bytes / 1e6:>18.2f}")
+        line = f"{row.tried.name:<{widest}}"
+        for measure in measures:
+            line += f"{100 * row.means[measure]:>18.1f}"
+        lines.append(f"{line}{row.tried.bytes / 1e6:>18.2f}")
     lines.append("")
     serious = sum(check.is_serious for check in compared.doubts)
     if serious:

@@ -165,13 +165,14 @@ class Bench:
 
     def manifest(self) -> dict[str, Any]:
         """Return what the numbers depend on."""
+        settings = [setting.record() for setting in self.settings]
         encoders = {}
         for name in self._encoders:
             encoders[name or "default"] = self._name_of(name)
         return {
             "corpus": self._key["corpus"],
             "questions": self._key["questions"],
-            "settings": content_id([setting.record() for setting in self.settings]),
+            "settings": content_id(settings),
             "encoders": encoders,
             "propositionizer": self._key["propositionizer"],
             "words of a passage": self._words,
@@ -233,9 +234,9 @@ class Bench:
 
     def truncation(self) -> list[Check]:
         """Return a doubt for each encoder that does not read passages to their end."""
-        records = self._read("truncation")
-        if records is not None:
-            return [Check(**record) for record in records]
+        checks = self._read_checks("truncation")
+        if checks is not None:
+            return checks
         texts = list(map(encoded_text, self._split()))
         checks = []
         for name in sorted(self._names_of_encoders()):
@@ -269,7 +270,8 @@ class Bench:
         words = 0
         for (_, gold), hits, best_units in zip(self.questions, results, units, strict=True):
             passages = [hit.unit for hit in hits]
-            words += sum(count_words(passage.searched) for passage in passages[:_FEW])
+            for passage in passages[:_FEW]:
+                words += count_words(passage.searched)
             answers.append(self._answer(gold, passages, best_units))
         tried = self._tried(setting, store, search_ms, words / len(self.questions))
         self._write(name, {"tried": asdict(tried), "answers": list(map(asdict, answers))})
@@ -282,10 +284,12 @@ class Bench:
             context = pack_context(best, words=WORDS, headings=False)
             top = self._top(best[0])
         documents_of_gold = set(gold.document_ids)
-        documents_of_gold.update(place.document_id for place in gold.places)
+        for place in gold.places:
+            documents_of_gold.add(place.document_id)
         in_document = None
         if documents_of_gold:
-            in_document = any(passage.document_id in documents_of_gold for passage in passages)
+            documents_of_results = {passage.document_id for passage in passages}
+            in_document = not documents_of_gold.isdisjoint(documents_of_results)
         ranks = tuple(gold.first_ranks(passages))
         return Answer(ranks, gold.words_needed(context), top, in_document)
 
@@ -313,7 +317,9 @@ class Bench:
     def _tried(self, setting: Setting, store: UnitStore, search_ms: float, words: float) -> Tried:
         counts = store.counts()
         kinds = setting.vector_kinds
-        vectors = sum(counts.get(kind, 0) for kind in kinds)
+        vectors = 0
+        for kind in kinds:
+            vectors += counts.get(kind, 0)
         dim = 0
         seconds = 0.0
         if kinds:
@@ -329,11 +335,14 @@ class Bench:
             compared = [Granularity.PASSAGE]
         elif len(kinds) > 1 and setting.units != "mixed":
             compared.remove(Granularity.PASSAGE)
+        units = 0
+        for kind in compared:
+            units += counts.get(kind, 0)
         return Tried(
             name=setting.name,
             description=setting.record(),
             code=setting.code(),
-            units=sum(counts.get(kind, 0) for kind in compared),
+            units=units,
             vectors=vectors,
             bytes=vectors * dim * _FLOAT,
             index_seconds=round(seconds, 3),
@@ -372,7 +381,7 @@ class Bench:
     ) -> list[list[Hit]]:
         """Return the k best hits for each question, or for the first few."""
         options = {**setting.options(), "parents": parents}
-        texts = [question.text for question, _ in self.questions[:questions]]
+        texts = self._texts_of_questions()[:questions]
         if not setting.fuse:
             return self._ranked(store, setting, texts, k, options)
         words = {"lexical": 1.0, "parents": parents}
@@ -405,9 +414,12 @@ class Bench:
     def _encoded(self, name: str) -> Vectors:
         """Return the vectors of all questions."""
         if name not in self._queries:
-            texts = [question.text for question, _ in self.questions]
+            texts = self._texts_of_questions()
             self._queries[name] = self._encoder(name).encode_queries(texts)
         return self._queries[name]
+
+    def _texts_of_questions(self) -> list[str]:
+        return [question.text for question, _ in self.questions]
 
     # -- Work that settings share --
 
@@ -499,12 +511,18 @@ class Bench:
         return store
 
     def _checks(self, questions: Sequence[Question], golds: Sequence[Gold | None]) -> list[Check]:
-        records = self._read("doubts")
-        if records is not None:
-            return [Check(**record) for record in records]
+        checks = self._read_checks("doubts")
+        if checks is not None:
+            return checks
         checks = check_questions(questions, golds, self.documents, len(self._split()))
         self._write("doubts", list(map(asdict, checks)))
         return checks
+
+    def _read_checks(self, name: str) -> list[Check] | None:
+        records = self._read(name)
+        if records is None:
+            return None
+        return [Check(**record) for record in records]
 
     # -- The cache --
 

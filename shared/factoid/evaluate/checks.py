@@ -148,8 +148,9 @@ def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Itera
         )
     long = 0
     for _, gold in asked:
-        lengths = [len(quote.split()) for quote in gold.quotes]
-        long += min(lengths, default=0) > LONG
+        words_of_quotes = map(str.split, gold.quotes)
+        shortest = min(map(len, words_of_quotes), default=0)
+        long += shortest > LONG
     if long:
         yield Check(
             "long quotes",

@@ -182,8 +182,11 @@ class Comparison:
 
     def recommendation_by(self, measure: str) -> Recommendation:
         """Return the recommendation by another measure."""
-        values = {tried.name: self.values(tried.name, measure) for tried in self.tried}
-        costs = {tried.name: tried.cost for tried in self.tried}
+        values = {}
+        costs = {}
+        for tried in self.tried:
+            values[tried.name] = self.values(tried.name, measure)
+            costs[tried.name] = tried.cost
         return recommend(values, self.groups, costs)
 
     @property
@@ -193,8 +196,8 @@ class Comparison:
         if lowest < _CEILING:
             return list(self.checks)
         message = (
-            f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly tells "
-            "them apart: decide by Success@1 or by words of context, or ask harder questions."
+            f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly "
+            "tells them apart: decide by Success@1 or by words of context, or ask harder questions."
         )
         return [*self.checks, Check("ceiling", message)]
 
@@ -203,17 +206,18 @@ class Comparison:
         """By setting, the share of questions answered within the first words of `BUDGETS`."""
         curves = {}
         for tried in self.tried:
-            curves[tried.name] = [
-                self._mean(tried.name, f"within {words} words") for words in BUDGETS
-            ]
+            shares = []
+            for words in BUDGETS:
+                shares.append(self._mean(tried.name, f"within {words} words"))
+            curves[tried.name] = shares
         return curves
 
     @property
     def sentence(self) -> str:
         """The recommendation in words."""
         advice = self.recommendation
-        means = {row.tried.name: row.means[self.measure] for row in self.rows}
-        share = f"{100 * means[advice.setting]:.1f} %"
+        share = f"{100 * self._mean(advice.setting, self.measure):.1f} %"
+        best_share = f"{100 * self._mean(advice.best, self.measure):.1f} %"
         documents = _count(len(set(self.groups)), "document")
         of = f"{_count(len(self.asked), 'question')} about {documents}"
         text = f"Use {advice.setting}: {self.measure} is {share} on {of}"
@@ -223,7 +227,7 @@ class Comparison:
             low = 100 * advice.difference.low
             high = 100 * advice.difference.high
             text += (
-                f", and {100 * means[advice.best]:.1f} % with {advice.best}, which these questions "
+                f", and {best_share} with {advice.best}, which these questions "
                 f"cannot tell apart (difference {100 * advice.difference.mean:+.1f} points, "
                 f"95 % interval {low:+.1f} to {high:+.1f})"
             )
@@ -277,7 +281,9 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return the whole comparison as JSON."""
-        answers = {name: list(map(asdict, of_name)) for name, of_name in self.answers.items()}
+        answers = {}
+        for name, answers_of_setting in self.answers.items():
+            answers[name] = list(map(asdict, answers_of_setting))
         record = {
             "format": _FORMAT,
             "measure": self.measure,

@@ -61,8 +61,8 @@ class Gold:
     def first_ranks(self, results: Sequence[Unit]) -> list[int | None]:
         """Return for each piece of gold the rank of the first result that holds it.
 
-        Ranks start at 1; None where no result does. Pieces are the places; without those all answers together are one; without answers the
-        documents are.
+        Ranks start at 1; None where no result does. Pieces are the places; without those all
+        answers together are one; without answers the documents are.
         """
         if self.places:
             return [_first(results, place) for place in self.places]
@@ -92,8 +92,8 @@ class Gold:
     def words_needed(self, context: str) -> int | None:
         """Return how many first words of a context answer the question.
 
-        None if the whole does not. The answer occurs as a run of tokens (`has_answer_dpr`); without answers, the words have
-        nine tenths of the distinct words of a quote.
+        None if the whole does not. The answer occurs as a run of tokens (`has_answer_dpr`); without
+        answers, the words have nine tenths of the distinct words of a quote.
         """
         if self.answers:
             return _words_of_answer(context, self.answers)

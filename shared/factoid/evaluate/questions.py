@@ -125,8 +125,10 @@ class Question:
                 f"the question {self.text!r:.80} has no gold: give it a quote with its document, "
                 "or answers"
             )
-        texts = [*self.answers, *(quote.text for quote in self.quotes)]
-        if not all(text.strip() for text in texts):
+        texts = list(self.answers)
+        for quote in self.quotes:
+            texts.append(quote.text)
+        if not all(map(str.strip, texts)):
             raise InvalidInputError(
                 f"an answer or a quote of {self.text!r:.80} is empty: leave it out"
             )
@@ -202,7 +204,7 @@ def read_corpus(path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> list[D
 
 
 def _numbered(questions: Iterable[Question]) -> list[Question]:
-    """Return questions with distinct ids: a missing one becomes a number, a repeated one gets it."""
+    """Return questions with distinct ids: a missing one is a number, a repeated one gets it."""
     seen: set[str] = set()
     numbered = []
     for number, question in enumerate(questions, start=1):
@@ -301,8 +303,8 @@ def _of_pairs(whole: Mapping[str, Any]) -> Iterator[Question]:
     """
     for key, text in whole["queries"].items():
         nodes = whole["relevant_docs"][key]
-        quotes = tuple(Quote(whole["corpus"][node]) for node in nodes)
-        yield Question(text=text, id=key, quotes=quotes)
+        quotes = [Quote(whole["corpus"][node]) for node in nodes]
+        yield Question(text=text, id=key, quotes=tuple(quotes))
 
 
 _BY_KEY: dict[str, Callable[[Mapping[str, Any]], Iterator[Question]]] = {

@@ -207,7 +207,8 @@ def check_settings(settings: Sequence[Setting], encoders: Sequence[str]) -> None
     """
     if not settings:
         raise InvalidInputError("expected at least one setting to compare, got none")
-    [(name, times)] = Counter(setting.name for setting in settings).most_common(1)
+    names = [setting.name for setting in settings]
+    [(name, times)] = Counter(names).most_common(1)
     if times > 1:
         raise InvalidInputError(f"two settings are called {name!r}: give each its own name")
     for setting in settings:

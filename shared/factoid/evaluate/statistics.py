@@ -116,7 +116,7 @@ def interval(values: Sequence[float], groups: Sequence[str]) -> tuple[float, flo
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected for their number (Holm, 1979).
 
-    The chance that any false alarm is below α is α at most.
+    Of those below α, one is a false alarm with a chance of α at most.
     """
     order = np.argsort(p_values, kind="stable").tolist()
     corrected = [0.0] * len(p_values)
@@ -168,13 +168,16 @@ def recommend(
     means = {name: float(np.mean(scores)) for name, scores in values.items()}
     best = max(means, key=lambda name: (means[name], -costs[name]))
     p_values = not_worse(values, groups)
-    level = [name for name in values if p_values[name] > LEVEL or name == best]
+    level = []
+    for name in values:
+        if name == best or p_values[name] > LEVEL:
+            level.append(name)
     level.sort(key=lambda name: costs[name])
-    chosen = level[0]
+    cheapest = level[0]
     compared = None
-    if chosen != best:
-        compared = difference(values[chosen], values[best], groups)
-    return Recommendation(chosen, best, tuple(level), compared)
+    if cheapest != best:
+        compared = difference(values[cheapest], values[best], groups)
+    return Recommendation(cheapest, best, tuple(level), compared)
 
 
 def smallest_difference(questions: int, disagreement: float = DISAGREEMENT) -> float:

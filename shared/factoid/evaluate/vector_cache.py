@@ -60,7 +60,10 @@ class VectorCache:
     def seconds(self, texts: Sequence[str]) -> float:
         """Return how long it took to encode some distinct units, in this run or an earlier one."""
         keys = {self._key("unit", text) for text in texts}
-        return sum(self._seconds.get(key, 0.0) for key in keys)
+        seconds = 0.0
+        for key in keys:
+            seconds += self._seconds.get(key, 0.0)
+        return seconds
 
     def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the encoder's vectors of tokens, which are not kept.
@@ -97,7 +100,8 @@ class VectorCache:
             for start in range(0, len(order), _BLOCK):
                 block = order[start : start + _BLOCK]
                 began = time.perf_counter()
-                vectors = to_matrix(encode([new[key] for key in block]), len(block))
+                texts_of_block = [new[key] for key in block]
+                vectors = to_matrix(encode(texts_of_block), len(block))
                 seconds = (time.perf_counter() - began) / len(block)
                 self._keep(block, vectors, [seconds] * len(block))
                 self._write(block, vectors, seconds)

@@ -221,8 +221,9 @@ def _lines(compared: Comparison, page: Path) -> list[str]:
             line += f"{100 * row.means[measure]:>18.1f}"
         lines.append(f"{line}{row.tried.bytes / 1e6:>18.2f}")
     lines.append("")
-    serious = sum(check.is_serious for check in compared.doubts)
+    serious = [check.name for check in compared.doubts if check.is_serious]
     if serious:
-        lines.append(f"{count(serious, 'serious doubt')}: see the page")
+        doubts = f"{count(len(serious), 'serious doubt')} ({', '.join(serious)})"
+        lines.append(f"{doubts}, so do not rely on this yet: see the page")
     lines.append(f"wrote {page} and {page.with_suffix(_RESULTS)}")
     return lines

@@ -99,6 +99,8 @@ class Bench:
         cache: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
+        if not questions:
+            raise InvalidInputError("expected at least one question, got none")
         if settings is None:
             settings = default_settings()
         self.settings = list(settings)
@@ -130,7 +132,7 @@ class Bench:
             raise InvalidInputError(
                 f"the corpus holds the gold of none of {len(questions):,} questions: check that "
                 "quotes or answers are copied from its text, and that documents are named by "
-                "their file name or title"
+                f"their file name or title, as of {questions[0].text[:80]!r}"
             )
         self._key = self._hashes()
         self._passages: list[Unit] | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -159,15 +160,19 @@ def read_questions(
             with gold; the message says what was expected.
     """
     path = Path(path)
-    if path.is_dir():
-        questions = list(_read_judged(path, split, limits))
-    elif path.suffix.lower() in (".csv", ".tsv"):
-        questions = list(_read_table(path, limits))
-    elif path.suffix.lower() == ".json" and (whole := _json(path, limits)) is not None:
-        with located(path):
+    suffix = path.suffix.lower()
+    whole = None
+    if suffix == ".json" and not path.is_dir():
+        whole = _json(path, limits)
+    with _damage_located(path):
+        if path.is_dir():
+            questions = list(_read_judged(path, split, limits))
+        elif suffix in (".csv", ".tsv"):
+            questions = list(_read_table(path, limits))
+        elif whole is not None:
             questions = list(_of_json(whole))
-    else:
-        questions = list(_read_lines(path, limits))
+        else:
+            questions = list(_read_lines(path, limits))
     if not questions:
         raise UnreadableFileError(
             f"{path} holds no question with gold: expected lines such as "
@@ -180,27 +185,52 @@ def read_corpus(path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> list[D
     """Return the documents that come with a data set: paragraphs of SQuAD, the corpus of BEIR.
 
     None if the path is neither, but a file or folder of texts.
+
+    Raises:
+        UnreadableFileError: A file is damaged, or a field is missing in it.
     """
     path = Path(path)
     corpus = path / "corpus.jsonl"
     if corpus.is_file():
-        texts = []
-        for row in _objects(corpus, limits):
-            title = str(row.get("title", ""))
-            texts.append(Document(str(row["text"]), title=title, id=str(row["_id"])))
-        return texts
+        with _damage_located(corpus):
+            return list(_read_texts(corpus, limits))
     if path.suffix.lower() != ".json" or not path.is_file():
         return None
     whole = _json(path, limits)
     if not _is_squad(whole):
         return None
     documents = {}
-    for article in whole["data"]:
-        title = _title(article)
-        for paragraph in article["paragraphs"]:
-            document = Document(paragraph["context"], title=title)
-            documents[document.id] = document
+    with _damage_located(path):
+        for article in whole["data"]:
+            title = _title(_checked(article))
+            for paragraph in article["paragraphs"]:
+                document = Document(paragraph["context"], title=title)
+                documents[document.id] = document
     return list(documents.values())
+
+
+def _read_texts(corpus: Path, limits: ReadLimits) -> Iterator[Document]:
+    """Yield the documents of BEIR."""
+    for row in _objects(corpus, limits):
+        title = str(row.get("title", ""))
+        yield Document(str(row["text"]), title=title, id=str(row["_id"]))
+
+
+@contextmanager
+def _damage_located(path: Path) -> Iterator[None]:
+    """Turn what a missing field or an odd value raises into an UnreadableFileError."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise UnreadableFileError(f"{path}: {error}") from error
+    except KeyError as error:
+        raise UnreadableFileError(
+            f"{path} has another layout than its data set: {error} is missing in it"
+        ) from error
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise UnreadableFileError(
+            f"{path} has another layout than its data set: {error}"
+        ) from error
 
 
 def _numbered(questions: Iterable[Question]) -> list[Question]:
@@ -317,6 +347,11 @@ _BY_KEY: dict[str, Callable[[Mapping[str, Any]], Iterator[Question]]] = {
 def _read_lines(path: Path, limits: ReadLimits) -> Iterator[Question]:
     for number, line in filled_lines(path, limits):
         with located(f"{path}:{number}"):
+            if number == 1 and not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+                raise InvalidInputError(
+                    "expected a question in each line, as a JSON object, or a file that ends in "
+                    f".csv, .tsv or .json, got {shown(line.decode(errors='replace'), 80)}"
+                )
             yield _of_fields(parse_object(line))
 
 

@@ -102,9 +102,10 @@ def compare(
     cache = None
     if not dry_run:
         cache = page.with_suffix(".cache")
-    asked = _some(read_questions(questions, limits=reading.limits), sample)
+    all_questions = read_questions(questions, limits=reading.limits)
+    asked = _evenly_spread(all_questions, sample)
     documents = _documents(corpus, reading)
-    settings = _chosen(setting, chunk)
+    settings = _settings(setting, chunk)
 
     def before(checks: Sequence[Check], estimate: Estimate) -> None:
         if not output.quiet or dry_run:
@@ -140,11 +141,15 @@ def compare(
 
 
 def _check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path]) -> None:
-    """Refuse to write over what is read."""
+    """Refuse to write over what is read, or in place of a folder."""
     read = {Path(file).resolve() for file in inputs}
     for output in outputs:
-        if output is not None and output.resolve() in read:
+        if output is None:
+            continue
+        if output.resolve() in read:
             raise InvalidInputError(f"{output} would be overwritten: name another file")
+        if output.is_dir():
+            raise InvalidInputError(f"{output} is a folder: name a file to write")
 
 
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
@@ -167,19 +172,20 @@ def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
     return documents
 
 
-def _some(questions: list[Question], sample: int | None) -> list[Question]:
-    """Return so many questions, evenly spread."""
-    if sample is None or sample >= len(questions):
+def _evenly_spread(questions: list[Question], count: int | None) -> list[Question]:
+    """Return so many questions, or all of them for None."""
+    if count is None or count >= len(questions):
         return questions
-    if sample < 1:
-        raise InvalidInputError(f"--sample must be at least 1, got {sample}")
-    chosen = []
-    for number in range(sample):
-        chosen.append(questions[number * len(questions) // sample])
-    return chosen
+    if count < 1:
+        raise InvalidInputError(f"--sample must be at least 1, got {count}")
+    sample = []
+    for number in range(count):
+        sample.append(questions[number * len(questions) // count])
+    return sample
 
 
-def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
+def _settings(names: list[str] | None, chunk: int) -> list[Setting]:
+    """Return the settings with some names, or the usual ones for None."""
     from factoid.evaluate.settings import default_settings, other_settings
 
     usual = default_settings(chunk)

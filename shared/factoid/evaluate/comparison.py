@@ -232,7 +232,10 @@ class Comparison:
                 f"95 % interval {low:+.1f} to {high:+.1f})"
             )
         others = len(advice.level) - 1
-        if others and advice.difference is None:
+        if others == 1 and advice.difference is None:
+            text += f", and cheaper than {advice.level[1]}, "
+            text += "which these questions cannot tell from it"
+        elif others and advice.difference is None:
             text += f", and cheaper than the {others} that these questions cannot tell from it"
         elif others > 1:
             text += f"; it is the cheapest of {others + 1} such settings"

@@ -237,7 +237,7 @@ def chunks(documents: Sequence[Document], units: str, size: int) -> list[Unit]:
     library = require("langchain_text_splitters", extra="langchain")
     splitter = library.RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0)
     headers = library.MarkdownHeaderTextSplitter(_HEADERS)
-    found = []
+    pieces = []
     for document in documents:
         texts = [document.text]
         if units == "section":
@@ -246,10 +246,10 @@ def chunks(documents: Sequence[Document], units: str, size: int) -> list[Unit]:
         for text in texts:
             for piece in splitter.split_text(text):
                 start, at = _place(document.text, piece, at)
-                found.append(
+                pieces.append(
                     Unit("", piece, Granularity.PASSAGE, document.id, document.id, start, at)
                 )
-    return found
+    return pieces
 
 
 def _place(text: str, piece: str, at: int) -> tuple[int, int]:

@@ -30,7 +30,7 @@ _FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BestUnit:
     """The best unit of one kind for a question, as it is shown."""
 
     kind: str
@@ -51,7 +51,7 @@ class QuestionView:
     Attributes:
         right: "1" or "0" for each setting: whether the deciding measure is more than 0.
         verdicts: For each setting, what became of the question.
-        found: Best units side by side; empty where the page has no room for them.
+        best_units: Side by side, one of each kind; empty where the page has no room for them.
     """
 
     number: int
@@ -61,7 +61,7 @@ class QuestionView:
     is_generated: bool
     right: str
     verdicts: Sequence[str]
-    found: Sequence[Found]
+    best_units: Sequence[BestUnit]
 
 
 def render(comparison: Comparison) -> str:
@@ -152,7 +152,7 @@ def _fitting(comparison: Comparison, template: Any) -> list[str]:
     for number in range(len(comparison.asked)):
         view = _view(comparison, number)
         views.append(view)
-        without_texts = template.render(question=replace(view, found=()), names=names)
+        without_texts = template.render(question=replace(view, best_units=()), names=names)
         htmls.append(without_texts)
         room -= len(without_texts.encode())
         if len(set(view.right)) == 1:
@@ -180,7 +180,7 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
         is_right = comparison.values_by_setting[tried.name][number] > 0
         right += str(int(is_right))
         verdicts.append(comparison.answers[tried.name][number].verdict)
-    found = []
+    best_units = []
     for kind in _BESIDE:
         setting = _of_kind(comparison, kind)
         if not setting:
@@ -196,8 +196,8 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
         if len(source) < len(top.source):
             after = ""
         parts = ", ".join(f"{name} {score:.3f}" for name, score in top.parts.items())
-        found.append(
-            Found(
+        best_units.append(
+            BestUnit(
                 kind,
                 setting,
                 text,
@@ -217,7 +217,7 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
         asked.is_generated,
         right,
         verdicts,
-        found,
+        best_units,
     )
 
 

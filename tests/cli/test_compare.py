@@ -118,6 +118,13 @@ def test_inputs_are_not_overwritten(run, docs, asked, option):
     assert asked.read_bytes() == before
 
 
+@pytest.mark.parametrize("option", ["--page", "--csv"])
+def test_no_folder_is_an_output(run, docs, asked, tmp_path, option):
+    code, out, err = run("compare", docs, "--questions", asked, option, tmp_path)
+    assert (code, out) == (1, "")
+    assert f"{tmp_path} is a folder: name a file to write" in err
+
+
 def test_a_missing_file_and_an_empty_corpus(run, docs, asked, tmp_path):
     code, _, err = run("compare", docs, "--questions", tmp_path / "none.csv")
     assert (code, "No such file" in err) == (1, True)

@@ -159,6 +159,7 @@ def test_a_table_for_notebooks_escapes_names():
     ("options", "message"),
     [
         ({"documents": []}, "the corpus holds no text"),
+        ({"questions": []}, "expected at least one question, got none"),
         ({"questions": [Question(text="Why?", answers=("gold",))]}, "holds the gold of none of 1 questions"),
         ({"baseline": "chunks of stone"}, "the baseline must be one of passages, facts"),
         ({"measure": "Success@21"}, "expected a measure such as"),

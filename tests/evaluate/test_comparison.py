@@ -78,7 +78,7 @@ def test_the_best_setting_may_be_the_cheapest():
     found = comparison(best=[1] * 40, good=[1] * 39 + [None])
     assert found.sentence == (
         "Use best: Success@5 is 100.0 % on 40 questions about 20 documents, the highest of all settings, and cheaper "
-        "than the 1 that these questions cannot tell from it."
+        "than good, which these questions cannot tell from it."
     )
 
 

@@ -106,6 +106,20 @@ def test_paragraphs_of_squad_are_a_corpus(tmp_path):
     assert read_corpus(write(tmp_path, "ours.jsonl", json.dumps(LINE))) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "field"),
+    [
+        ("squad.json", '{"data": [{"paragraphs": [{"text": "It sank."}]}]}', "context"),
+        ("corpus.jsonl", '{"_id": "1"}', "text"),
+    ],
+)
+def test_a_corpus_without_a_field(tmp_path, name, content, field):
+    file = write(tmp_path, name, content)
+    path = tmp_path if name == "corpus.jsonl" else file
+    with pytest.raises(UnreadableFileError, match=f"{name} has another layout.*'{field}' is missing"):
+        read_corpus(path)
+
+
 def test_ids_are_distinct(tmp_path):
     file = write(tmp_path, "q.jsonl", "\n".join([json.dumps({**LINE, "id": "x"})] * 2))
     assert len({question.id for question in read_questions(file)}) == 2
@@ -120,6 +134,10 @@ def test_ids_are_distinct(tmp_path):
         ("broken.json", "{[", "broken.json: not JSON"),
         ("other.json", '{"a": 1}', "expected SQuAD's data"),
         ("span.jsonl", '{"question": "When?", "start": "a", "end": 2}', "expected a number of characters"),
+        ("notes.md", "# Ships", "expected a question in each line, as a JSON object, or a file that ends in"),
+        ("squad.json", '{"data": [{"paragraphs": [{"context": "It sank."}]}]}', "'qas' is missing"),
+        ("law.json", '{"tests": [{"query": "When?", "snippets": [{"file_path": "a", "span": [1]}]}]}', "law.json has"),
+        ("pairs.json", '{"queries": {"a": "When?"}, "relevant_docs": {}, "corpus": {}}', "'a' is missing"),
         ("span.jsonl", '{"question": "When?", "start": 5, "end": 2}', "0 <= start < end"),
     ],
 )

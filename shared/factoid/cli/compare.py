@@ -83,7 +83,10 @@ def compare(
     splitting: opts.Splitting,
     output: opts.Output,
 ) -> None:
-    """Compare granularities, and chunks, on your own documents and questions; write a page that says which to use."""
+    """Compare granularities, and chunks, on your own documents and questions.
+
+    A page is written that says which to use.
+    """
     from factoid._optional import require
     from factoid.evaluate.compare import compare as run
     from factoid.evaluate.comparison import Comparison
@@ -93,10 +96,16 @@ def compare(
     if not dry_run:
         require("jinja2", extra="report")  # before an hour's work, not after it
     _check_outputs([page, page.with_suffix(_RESULTS), table], [*corpus, questions])
-    before_it = None if earlier is None else Comparison.load(earlier, reading.limits)
-    asked = _some(read_questions(questions, limits=reading.limits), sample)
+    earlier_run = None
+    if earlier is not None:
+        earlier_run = Comparison.load(earlier, reading.limits)
+    cache = None
+    if not dry_run:
+        cache = page.with_suffix(".cache")
+    all_questions = read_questions(questions, limits=reading.limits)
+    asked = _evenly_spread(all_questions, sample)
     documents = _documents(corpus, reading)
-    settings = _chosen(setting, chunk)
+    settings = _settings(setting, chunk)
 
     def before(checks: Sequence[Check], estimate: Estimate) -> None:
         if not output.quiet or dry_run:
@@ -115,7 +124,7 @@ def compare(
         baseline=baseline,
         measure=measure,
         words=splitting.words,
-        cache=None if dry_run else page.with_suffix(".cache"),
+        cache=cache,
         price=price,
         command=" ".join(["factoid compare", *corpus, "--questions", str(questions)]),
         before=before,
@@ -126,17 +135,21 @@ def compare(
     if table is not None:
         content = compared.to_csv().encode()
         write_file(table, lambda out: out.write(content))
-    if before_it is not None and not output.as_json:
-        print("\n".join(compared.changes(before_it)) or "nothing differs", end="\n\n")
+    if earlier_run is not None and not output.as_json:
+        print("\n".join(compared.changes(earlier_run)) or "nothing differs", end="\n\n")
     output.print(_summary(compared, page), "\n".join(_lines(compared, page)))
 
 
 def _check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path]) -> None:
-    """Refuse to write over what is read."""
+    """Refuse to write over what is read, or in place of a folder."""
     read = {Path(file).resolve() for file in inputs}
-    for file in outputs:
-        if file is not None and file.resolve() in read:
-            raise InvalidInputError(f"{file} would be overwritten: name another file")
+    for output in outputs:
+        if output is None:
+            continue
+        if output.resolve() in read:
+            raise InvalidInputError(f"{output} would be overwritten: name another file")
+        if output.is_dir():
+            raise InvalidInputError(f"{output} is a folder: name a file to write")
 
 
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
@@ -159,35 +172,42 @@ def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
     return documents
 
 
-def _some(questions: list[Question], sample: int | None) -> list[Question]:
-    """Return so many questions, evenly spread."""
-    if sample is None or sample >= len(questions):
+def _evenly_spread(questions: list[Question], count: int | None) -> list[Question]:
+    """Return so many questions, or all of them for None."""
+    if count is None or count >= len(questions):
         return questions
-    if sample < 1:
-        raise InvalidInputError(f"--sample must be at least 1, got {sample}")
-    return [questions[place * len(questions) // sample] for place in range(sample)]
+    if count < 1:
+        raise InvalidInputError(f"--sample must be at least 1, got {count}")
+    sample = []
+    for number in range(count):
+        sample.append(questions[number * len(questions) // count])
+    return sample
 
 
-def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
+def _settings(names: list[str] | None, chunk: int) -> list[Setting]:
+    """Return the settings with some names, or the usual ones for None."""
     from factoid.evaluate.settings import default_settings, other_settings
 
     usual = default_settings(chunk)
     if names is None:
         return usual
-    settings = {setting.name: setting for setting in [*usual, *other_settings(chunk)]}
+    by_name = {setting.name: setting for setting in [*usual, *other_settings(chunk)]}
+    settings = []
     for name in names:
-        if name not in settings:
-            raise InvalidInputError(f"--setting must be one of {', '.join(settings)}, got {name!r}")
-    return [settings[name] for name in names]
+        if name not in by_name:
+            raise InvalidInputError(f"--setting must be one of {', '.join(by_name)}, got {name!r}")
+        settings.append(by_name[name])
+    return settings
 
 
 def _summary(compared: Comparison, page: Path) -> dict[str, object]:
+    means = {row.tried.name: row.means for row in compared.rows}
     return {
         "sentence": compared.sentence,
         "setting": compared.recommendation.setting,
         "page": page.as_posix(),
         "results": page.with_suffix(_RESULTS).as_posix(),
-        "means": {row.tried.name: row.means for row in compared.rows},
+        "means": means,
         "checks": [check.message for check in compared.doubts],
     }
 
@@ -197,13 +217,19 @@ def _lines(compared: Comparison, page: Path) -> list[str]:
     measures = list(dict.fromkeys((compared.measure, "Success@1", "within 100 words")))
     widest = max(len(row.tried.name) for row in compared.rows)
     lines = [compared.sentence, ""]
-    head = "".join(f"{measure:>18}" for measure in (*measures, "MB of vectors"))
-    lines.append(f"{'':<{widest}}{head}")
+    head = " " * widest
+    for column in (*measures, "MB of vectors"):
+        head += f"{column:>18}"
+    lines.append(head)
     for row in compared.rows:
-        cells = "".join(f"{100 * row.means[measure]:>18.1f}" for measure in measures)
-        lines.append(f"{row.tried.name:<{widest}}{cells}{row.tried.bytes / 1e6:>18.2f}")
+        line = f"{row.tried.name:<{widest}}"
+        for measure in measures:
+            line += f"{100 * row.means[measure]:>18.1f}"
+        lines.append(f"{line}{row.tried.bytes / 1e6:>18.2f}")
     lines.append("")
-    if serious := sum(check.is_serious for check in compared.doubts):
-        lines.append(f"{count(serious, 'serious doubt')}: see the page")
+    serious = [check.name for check in compared.doubts if check.is_serious]
+    if serious:
+        doubts = f"{count(len(serious), 'serious doubt')} ({', '.join(serious)})"
+        lines.append(f"{doubts}, so do not rely on this yet: see the page")
     lines.append(f"wrote {page} and {page.with_suffix(_RESULTS)}")
     return lines

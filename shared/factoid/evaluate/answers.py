@@ -54,8 +54,7 @@ def normalize_answer(text: str) -> str:
 
 def exact_match(prediction: str, answers: str | Sequence[str]) -> bool:
     """Tell whether an answer equals an expected one, both normalized."""
-    normal = normalize_answer(prediction)
-    return any(normal == normalize_answer(answer) for answer in _expected(answers))
+    return normalize_answer(prediction) in map(normalize_answer, _expected(answers))
 
 
 def f1(prediction: str, answers: str | Sequence[str]) -> float:
@@ -79,10 +78,12 @@ def score_answers(
 
     Answers[i] are those expected of predictions[i].
     """
-    pairs = list(zip(predictions, answers, strict=True))
-    exact = fmean(exact_match(*pair) for pair in pairs)
-    overlap = fmean(f1(*pair) for pair in pairs)
-    return AnswerScores(exact, overlap, len(pairs))
+    exact = []
+    overlaps = []
+    for prediction, expected in zip(predictions, answers, strict=True):
+        exact.append(exact_match(prediction, expected))
+        overlaps.append(f1(prediction, expected))
+    return AnswerScores(fmean(exact), fmean(overlaps), len(exact))
 
 
 def read_yes_no(answer: str) -> bool | None:
@@ -115,8 +116,10 @@ def score_yes_no(predictions: Sequence[str], answers: Sequence[bool | str]) -> Y
         raise InvalidInputError(
             f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}"
         )
-    right = fmean(one == other for one, other in zip(said, expected, strict=True))
-    return YesNoScores(right, said.count(None), len(said))
+    right = []
+    for prediction, truth in zip(said, expected, strict=True):
+        right.append(prediction == truth)
+    return YesNoScores(fmean(right), said.count(None), len(said))
 
 
 def has_answer_normalized(text: str, answers: str | Sequence[str]) -> bool:
@@ -127,9 +130,8 @@ def has_answer_normalized(text: str, answers: str | Sequence[str]) -> bool:
     normalized, is found in no text.
     """
     normal_text = normalize_answer(text)
-    return any(
-        normal in normal_text for normal in map(normalize_answer, _expected(answers)) if normal
-    )
+    expected = filter(None, map(normalize_answer, _expected(answers)))
+    return any(answer in normal_text for answer in expected)
 
 
 def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
@@ -140,9 +142,8 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     tokens is found in no text; the original finds it in every text.
     """
     padded = f" {dpr_tokens(text)} "
-    return any(
-        f" {tokens} " in padded for answer in _expected(answers) if (tokens := dpr_tokens(answer))
-    )
+    expected = filter(None, map(dpr_tokens, _expected(answers)))
+    return any(f" {tokens} " in padded for tokens in expected)
 
 
 @cache

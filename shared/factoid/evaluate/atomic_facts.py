@@ -72,25 +72,33 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
         InvalidInputError: No query has a label among the targets.
     """
     targets = corpus.targets
-    ids = [fact.id for fact in targets]
-    sentence_ids = [fact.sentence_id for fact in targets]
+    ids = []
+    sentence_ids = []
+    for fact in targets:
+        ids.append(fact.id)
+        sentence_ids.append(fact.sentence_id)
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
-    queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
+    queries = []
+    for fact in corpus.queries:
+        if not sentence_of.keys().isdisjoint(fact.labels):
+            queries.append(fact)
     if not queries:
         raise InvalidInputError(
             f"none of {len(corpus.queries)} queries has a label among the {len(ids)} targets"
         )
     texts = list(dict.fromkeys(fact.sentence for fact in targets))
-    encoded = dict(zip(texts, encoder.encode_passages(texts), strict=True))
+    encoded: dict[str, TokenVectors] = {}
+    first_columns = {}  # of the tokens of a sentence among those of all
+    count = 0
+    for text, tokens in zip(texts, encoder.encode_passages(texts), strict=True):
+        encoded[text] = tokens
+        first_columns[text] = count
+        count += len(tokens.spans)
     vectors = np.concatenate([tokens.vectors for tokens in encoded.values()])
-    firsts = dict(
-        zip(
-            texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded.values())]), strict=False
-        )
-    )
     columns = []
     for fact in targets:
-        columns.append(firsts[fact.sentence] + np.flatnonzero(_mask(encoded[fact.sentence], fact)))
+        tokens_of_fact = np.flatnonzero(_mask(encoded[fact.sentence], fact))
+        columns.append(first_columns[fact.sentence] + tokens_of_fact)
     starts = np.cumsum([0, *map(len, columns)])[:-1]
     gathered = np.concatenate(columns)
     query_tokens = {}
@@ -107,12 +115,14 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
             if ids[place] != query.id:
                 best.append(place)
         labels = set()
+        sentence_labels = set()
         for label in query.labels:
             if label in sentence_of:
                 labels.add(label)
+                sentence_labels.add(sentence_of[label])
         counts[:2] += _shares([ids[place] for place in best], labels)
-        ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
-        counts[2:] += _shares(ranked, {sentence_of[label] for label in labels})
+        ranked = [sentence_ids[place] for place in best]
+        counts[2:] += _shares(list(dict.fromkeys(ranked)), sentence_labels)
     proposition_p1, proposition_r5, sentence_p1, sentence_r5 = (counts / len(queries)).tolist()
     return AtomicFactScores(proposition_p1, proposition_r5, sentence_p1, sentence_r5, len(queries))
 
@@ -127,10 +137,12 @@ def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str])
     Raises:
         UnreadableFileError: A file cannot be read, or a line has another form.
     """
+    return FactCorpus(_read_facts(queries), _read_facts(targets))
+
+
+def _read_facts(path: str | PathLike[str]) -> list[Fact]:
     expected = "an object with id, sentence_text and spans"
-    return FactCorpus(
-        *(list(read_records(Path(path), _fact, expected=expected)) for path in (queries, targets))
-    )
+    return list(read_records(Path(path), _fact, expected=expected))
 
 
 def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
@@ -141,9 +153,10 @@ def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
 
 
 def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
-    return float(ranked[:1] != [] and ranked[0] in labels), len(
-        labels.intersection(ranked[:_FEW])
-    ) / len(labels)
+    """Return P@1 and R@5."""
+    p1 = float(not labels.isdisjoint(ranked[:1]))
+    r5 = len(labels.intersection(ranked[:_FEW])) / len(labels)
+    return p1, r5
 
 
 def _fact(fields: dict[str, Any]) -> Fact:
@@ -157,6 +170,8 @@ def _fact(fields: dict[str, Any]) -> Fact:
     text = fields["sentence_text"]
     label = fields.get("label", ())
     check_text(text, "sentence_text")
-    spans = tuple((int(start), int(end)) for start, end in pairs)
-    labels = (label,) if isinstance(label, str) else tuple(label)
-    return Fact(fact_id, "_".join(fact_id.split("_")[:3]), text, spans, labels)
+    spans = [(int(start), int(end)) for start, end in pairs]
+    if isinstance(label, str):
+        label = (label,)
+    sentence_id = "_".join(fact_id.split("_")[:3])
+    return Fact(fact_id, sentence_id, text, tuple(spans), tuple(label))

@@ -47,8 +47,6 @@ _AROUND = 80  # characters around a source
 _LONGEST = 600  # characters of a shown text
 _FLOAT = 4  # bytes
 
-Texts = dict[str, list[Unit]]
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -74,7 +72,9 @@ class Estimate:
         if minutes:
             took = f"{minutes} min {seconds} s"
         text = f"about {self.texts:,} texts of {self.tokens:,} tokens to encode, {took} from cold"
-        return text if self.money is None else f"{text}, for {self.money:.2f}"
+        if self.money is not None:
+            text += f", for {self.money:.2f}"
+        return text
 
 
 class Bench:
@@ -99,29 +99,41 @@ class Bench:
         cache: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
-        self.settings = list(default_settings() if settings is None else settings)
-        self._encoders = dict(encoder) if isinstance(encoder, Mapping) else {"": encoder}
+        if not questions:
+            raise InvalidInputError("expected at least one question, got none")
+        if settings is None:
+            settings = default_settings()
+        self.settings = list(settings)
+        if not isinstance(encoder, Mapping):
+            encoder = {"": encoder}
+        self._encoders = dict(encoder)
         check_settings(self.settings, list(self._encoders))
-        self.documents = list({document.id: document for document in documents}.values())
+        self._by_id = {document.id: document for document in documents}
+        self.documents = list(self._by_id.values())
         if not any(document.text.strip() for document in self.documents):
             raise InvalidInputError("the corpus holds no text: name files or folders with text")
         if propositionizer is None:
             propositionizer = SyntaxPropositionizer()
         self._propositionizer = propositionizer
         self._words = words
-        self._cache = None if cache is None else Path(cache)
+        self._cache: Path | None = None
+        if cache is not None:
+            self._cache = Path(cache)
         self._progress = progress
         finder = GoldFinder(self.documents)
-        golds = [finder.find(question) for question in questions]
-        pairs = zip(questions, golds, strict=True)
-        self.questions = [(question, gold) for question, gold in pairs if gold is not None]
+        golds = []
+        self.questions: list[tuple[Question, Gold]] = []
+        for question in questions:
+            gold = finder.find(question)
+            golds.append(gold)
+            if gold is not None:
+                self.questions.append((question, gold))
         if not self.questions:
             raise InvalidInputError(
                 f"the corpus holds the gold of none of {len(questions):,} questions: check that "
                 "quotes or answers are copied from its text, and that documents are named by "
-                "their file name or title"
+                f"their file name or title, as of {questions[0].text[:80]!r}"
             )
-        self._by_id = {document.id: document for document in self.documents}
         self._key = self._hashes()
         self._passages: list[Unit] | None = None
         self._propositions: tuple[list[Unit], float] | None = None
@@ -147,16 +159,23 @@ class Bench:
     @property
     def is_done(self) -> bool:
         """Whether the cache holds the answers of all settings."""
-        files = [self._file(setting) for setting in self.settings]
-        return all(file is not None and file.is_file() for file in files)
+        for setting in self.settings:
+            file = self._path(self._result_key(setting))
+            if file is None or not file.is_file():
+                return False
+        return True
 
     def manifest(self) -> dict[str, Any]:
         """Return what the numbers depend on."""
+        settings = [setting.record() for setting in self.settings]
+        encoders = {}
+        for name in self._encoders:
+            encoders[name or "default"] = self._name_of(name)
         return {
             "corpus": self._key["corpus"],
             "questions": self._key["questions"],
-            "settings": content_id([setting.record() for setting in self.settings]),
-            "encoders": {name or "default": self._name_of(name) for name in self._encoders},
+            "settings": content_id(settings),
+            "encoders": encoders,
             "propositionizer": self._key["propositionizer"],
             "words of a passage": self._words,
             "documents": len(self.documents),
@@ -172,62 +191,74 @@ class Bench:
         step = max(1, len(passages) // _SAMPLE)
         sample = passages[::step][:_SAMPLE]
         scale = len(passages) / len(sample)
-        kinds = {kind for setting in self.settings for kind in setting.vector_kinds}
+        kinds: set[Granularity] = set()
+        for setting in self.settings:
+            kinds.update(setting.vector_kinds)
         seconds = 0.0
-        texts = [encoded_text(unit) for unit in sample]
+        units = list(sample)
         if Granularity.SENTENCE in kinds:
-            for unit in sample:
-                texts += [encoded_text(sentence) for sentence in split_sentences(unit)]
+            for passage in sample:
+                units += split_sentences(passage)
         if Granularity.PROPOSITION in kinds:
             decompose(sample[:1], self._propositionizer, log=False)  # loads its model
             began = time.perf_counter()
-            units = decompose(sample, self._propositionizer, log=False).units
+            units += decompose(sample, self._propositionizer, log=False).units
             seconds += time.perf_counter() - began
-            texts += [encoded_text(unit) for unit in units]
+        texts = list(map(encoded_text, units))
         count = len(texts) * scale
-        tokens = _TOKENS * scale * sum(map(count_words, texts))
+        words = sum(map(count_words, texts))
+        tokens = _TOKENS * scale * words
         # Chunks are no sample of passages, but the same words once more.
-        sizes = {(s.units, s.size) for s in self.settings if s.is_foreign and s.vector_kinds}
+        splits = set()
+        for setting in self.settings:
+            if setting.is_foreign and setting.vector_kinds:
+                splits.add((setting.units, setting.size))
         characters = sum(len(document.text) for document in self.documents)
-        for _, size in sizes:
+        words_of_passages = sum(count_words(passage.text) for passage in sample)
+        for _, size in splits:
             count += characters / size
-            tokens += _TOKENS * scale * sum(count_words(unit.text) for unit in sample)
-        encoded = 0.0
-        used = {setting.encoder for setting in self.settings if setting.vector_kinds}
-        for name in used:
+            tokens += _TOKENS * scale * words_of_passages
+        seconds_of_a_word = 0.0
+        names = self._names_of_encoders()
+        for name in names:
             encoder = self._encoder(name).encoder
             encoder.encode_units(texts[:1])  # loads its model
             began = time.perf_counter()
             encoder.encode_units(texts)
-            encoded += (time.perf_counter() - began) / max(sum(map(count_words, texts)), 1)
-        seconds = seconds * scale + encoded * tokens / _TOKENS
-        count *= len(used)
-        tokens *= len(used)
-        money = None if price is None else price * tokens / 1e6
+            seconds_of_a_word += (time.perf_counter() - began) / max(words, 1)
+        seconds = seconds * scale + seconds_of_a_word * tokens / _TOKENS
+        count *= len(names)
+        tokens *= len(names)
+        money = None
+        if price is not None:
+            money = price * tokens / 1e6
         return Estimate(len(passages), round(count), round(tokens), seconds, money)
 
     def truncation(self) -> list[Check]:
         """Return a doubt for each encoder that does not read passages to their end."""
-        kept = self._read("truncation")
-        if kept is not None:
-            return [Check(**check) for check in kept]
-        used = {setting.encoder for setting in self.settings if setting.vector_kinds}
-        texts = [encoded_text(unit) for unit in self._split()]
+        checks = self._read_checks("truncation")
+        if checks is not None:
+            return checks
+        texts = list(map(encoded_text, self._split()))
         checks = []
-        for name in sorted(used):
+        for name in sorted(self._names_of_encoders()):
             checks += check_truncation(self._encoder(name).encoder, texts, "passages")
-        self._write("truncation", [asdict(check) for check in checks])
+        self._write("truncation", list(map(asdict, checks)))
         return checks
+
+    def _names_of_encoders(self) -> set[str]:
+        """Return the names of the encoders that a setting compares vectors of."""
+        return {setting.encoder for setting in self.settings if setting.vector_kinds}
 
     # -- One setting --
 
     def run(self, setting: Setting) -> tuple[Tried, tuple[Answer, ...]]:
-        """Return a setting's measurements, and what it found for each question."""
+        """Return a setting's measurements, and its answer to each question."""
         name = self._result_key(setting)
-        kept = self._read(name)
-        if kept is not None:
-            tried = replace(Tried(**kept["tried"]), name=setting.name)
-            return tried, tuple(answer_of(answer) for answer in kept["answers"])
+        record = self._read(name)
+        if record is not None:
+            tried = replace(Tried(**record["tried"]), name=setting.name)
+            return tried, tuple(map(answer_of, record["answers"]))
         if Granularity.PROPOSITION in setting.vector_kinds:
             self._decomposed()
         store = self._store(setting)
@@ -239,32 +270,36 @@ class Bench:
         units = self._search(store, setting, _UNITS, "unit")
         answers = []
         words = 0
-        for (_, gold), found, best in zip(self.questions, results, units, strict=True):
-            passages = [hit.unit for hit in found]
-            words += sum(count_words(unit.searched) for unit in passages[:_FEW])
-            answers.append(self._answer(gold, passages, best))
+        for (_, gold), hits, best_units in zip(self.questions, results, units, strict=True):
+            passages = [hit.unit for hit in hits]
+            for passage in passages[:_FEW]:
+                words += count_words(passage.searched)
+            answers.append(self._answer(gold, passages, best_units))
         tried = self._tried(setting, store, search_ms, words / len(self.questions))
-        kept = {"tried": asdict(tried), "answers": [asdict(answer) for answer in answers]}
-        self._write(name, kept)
+        self._write(name, {"tried": asdict(tried), "answers": list(map(asdict, answers))})
         return tried, tuple(answers)
 
     def _answer(self, gold: Gold, passages: Sequence[Unit], best: Sequence[Hit]) -> Answer:
         context = ""
+        top = None
         if best:
             context = pack_context(best, words=WORDS, headings=False)
-        right = {place.document_id for place in gold.places}.union(gold.document_ids)
+            top = self._top(best[0])
+        documents_of_gold = set(gold.document_ids)
+        for place in gold.places:
+            documents_of_gold.add(place.document_id)
         in_document = None
-        if right:
-            in_document = any(unit.document_id in right for unit in passages)
-        top = self._top(best[0]) if best else None
-        return Answer(
-            tuple(gold.first_ranks(passages)), gold.words_needed(context), top, in_document
-        )
+        if documents_of_gold:
+            documents_of_results = {passage.document_id for passage in passages}
+            in_document = not documents_of_gold.isdisjoint(documents_of_results)
+        ranks = tuple(gold.first_ranks(passages))
+        return Answer(ranks, gold.words_needed(context), top, in_document)
 
     def _top(self, hit: Hit) -> Top:
         unit = hit.unit
         document = self._by_id[unit.document_id]
-        start, end = unit.start, min(unit.end, unit.start + _LONGEST)
+        start = unit.start
+        end = min(unit.end, start + _LONGEST)
         parts = {name: round(score, 4) for name, score in hit.parts.items()}
         return Top(
             unit.searched[:_LONGEST],
@@ -284,42 +319,55 @@ class Bench:
     def _tried(self, setting: Setting, store: UnitStore, search_ms: float, words: float) -> Tried:
         counts = store.counts()
         kinds = setting.vector_kinds
-        vectors = sum(counts.get(kind, 0) for kind in kinds)
-        queries = self._encoded(setting.encoder) if kinds else np.zeros((0, 0), np.float32)
+        vectors = 0
+        for kind in kinds:
+            vectors += counts.get(kind, 0)
+        dim = 0
         seconds = 0.0
         if kinds:
+            dim = self._encoded(setting.encoder).shape[1]
             encoder = self._encoder(setting.encoder)
-            for units in self._units_of(setting, kinds):
-                seconds += encoder.seconds(units)
+            for texts in self._encoded_texts(setting, kinds):
+                seconds += encoder.seconds(texts)
         if Granularity.PROPOSITION in kinds:
             seconds += self._decomposed()[1]
-        compared = [kind for kind in kinds if len(kinds) == 1 or kind != Granularity.PASSAGE]
-        if setting.units == "mixed" or not kinds:
-            compared = list(kinds) or [Granularity.PASSAGE]
+        # A search for finer units compares those; passages are one part of its score.
+        compared = list(kinds)
+        if not kinds:
+            compared = [Granularity.PASSAGE]
+        elif len(kinds) > 1 and setting.units != "mixed":
+            compared.remove(Granularity.PASSAGE)
+        units = 0
+        for kind in compared:
+            units += counts.get(kind, 0)
         return Tried(
             name=setting.name,
             description=setting.record(),
             code=setting.code(),
-            units=sum(counts.get(kind, 0) for kind in compared),
+            units=units,
             vectors=vectors,
-            bytes=vectors * queries.shape[1] * _FLOAT,
+            bytes=vectors * dim * _FLOAT,
             index_seconds=round(seconds, 3),
             search_ms=round(search_ms, 3),
             context_words=round(words, 1),
         )
 
-    def _units_of(self, setting: Setting, kinds: Sequence[Granularity]) -> list[list[str]]:
+    def _encoded_texts(self, setting: Setting, kinds: Sequence[Granularity]) -> list[list[str]]:
         """Return the texts that are encoded for a setting, by granularity."""
         if setting.is_foreign:
-            return [[unit.text for unit in chunks(self.documents, setting.units, setting.size)]]
+            pieces = chunks(self.documents, setting.units, setting.size)
+            return [[piece.text for piece in pieces]]
         texts = []
         for kind in kinds:
             units = self._split()
             if kind is Granularity.SENTENCE:
-                units = [sentence for unit in units for sentence in split_sentences(unit)]
+                sentences: list[Unit] = []
+                for passage in units:
+                    sentences += split_sentences(passage)
+                units = sentences
             if kind is Granularity.PROPOSITION:
                 units = self._decomposed()[0]
-            texts.append([encoded_text(unit) for unit in units])
+            texts.append(list(map(encoded_text, units)))
         return texts
 
     # -- Searching --
@@ -335,14 +383,14 @@ class Bench:
     ) -> list[list[Hit]]:
         """Return the k best hits for each question, or for the first few."""
         options = {**setting.options(), "parents": parents}
-        texts = [question.text for question, _ in self.questions[:questions]]
+        texts = self._texts_of_questions()[:questions]
         if not setting.fuse:
             return self._ranked(store, setting, texts, k, options)
         words = {"lexical": 1.0, "parents": parents}
         by_vectors = self._ranked(store, setting, texts, _UNITS, options)
         by_words = self._ranked(store, setting, texts, _UNITS, words)
-        pairs = zip(by_vectors, by_words, strict=True)
-        return [fuse_ranks(*pair)[:k] for pair in pairs]
+        fused = map(fuse_ranks, by_vectors, by_words)
+        return [hits[:k] for hits in fused]
 
     def _ranked(
         self,
@@ -368,9 +416,12 @@ class Bench:
     def _encoded(self, name: str) -> Vectors:
         """Return the vectors of all questions."""
         if name not in self._queries:
-            texts = [question.text for question, _ in self.questions]
+            texts = self._texts_of_questions()
             self._queries[name] = self._encoder(name).encode_queries(texts)
         return self._queries[name]
+
+    def _texts_of_questions(self) -> list[str]:
+        return [question.text for question, _ in self.questions]
 
     # -- Work that settings share --
 
@@ -390,7 +441,7 @@ class Bench:
         return self._passages
 
     def _decomposed(self) -> tuple[list[Unit], float]:
-        """Return the propositions, and the seconds that they took, in this run or an earlier one."""
+        """Return the propositions, and the seconds that they took in this or an earlier run."""
         if self._propositions is None:
             propositionizer = self._propositionizer
             if self._cache is not None:
@@ -401,23 +452,27 @@ class Bench:
             began = time.perf_counter()
             units = decompose(self._split(), propositionizer).units
             seconds = time.perf_counter() - began
-            kept = self._read("propositions")
-            if kept is None:
+            record = self._read("propositions")
+            if record is None:
                 self._write("propositions", {"seconds": seconds})
             else:
-                seconds = kept["seconds"]
-            self._propositions = list({unit.id: unit for unit in units}.values()), seconds
+                seconds = record["seconds"]
+            distinct = {unit.id: unit for unit in units}
+            self._propositions = (list(distinct.values()), seconds)
         return self._propositions
 
     def _encoder(self, name: str) -> VectorCache:
-        name = name if name in self._encoders else next(iter(self._encoders))
+        if name not in self._encoders:
+            name = next(iter(self._encoders))
         if name not in self._caches:
-            folder = None if self._cache is None else self._cache / "vectors"
+            folder = None
+            if self._cache is not None:
+                folder = self._cache / "vectors"
             self._caches[name] = VectorCache(self._encoders[name], folder, progress=self._progress)
         return self._caches[name]
 
     def _store(self, setting: Setting) -> UnitStore:
-        """Return a store with what a setting searches; settings of ours share one for each encoder."""
+        """Return a store with what a setting searches; our settings with one encoder share it."""
         key = (setting.encoder, "ours", 0)
         if setting.is_foreign:
             key = (setting.encoder, setting.units, setting.size)
@@ -426,35 +481,50 @@ class Bench:
         has_vectors = True
         if setting.is_foreign:
             units = chunks(self.documents, setting.units, setting.size)
-            template, kinds = "{text}", [Granularity.PASSAGE]
+            template = "{text}"
+            kinds = [Granularity.PASSAGE]
         else:
             template = EMBED_TEMPLATE
-            ours = [other for other in self.settings if (other.encoder, "ours", 0) == key]
-            wanted = {kind for other in ours if not other.is_foreign for kind in other.vector_kinds}
-            kinds = [kind for kind in Granularity if kind in wanted | {Granularity.PASSAGE}]
-            has_vectors = bool(wanted)
+            vector_kinds: set[Granularity] = set()
+            for other in self.settings:
+                if other.encoder == setting.encoder and not other.is_foreign:
+                    vector_kinds.update(other.vector_kinds)
+            has_vectors = bool(vector_kinds)
+            vector_kinds.add(Granularity.PASSAGE)
+            kinds = [kind for kind in Granularity if kind in vector_kinds]
             propositions: list[Unit] = []
             if Granularity.PROPOSITION in kinds:
                 propositions, _ = self._decomposed()
             units = assemble(self._split(), propositions, kinds)
+        encoder = None
+        vectors: list[None] | None = [None] * len(units)
+        if has_vectors:
+            encoder = self._encoder(setting.encoder)
+            vectors = None
         store = UnitStore(
-            encoder=self._encoder(setting.encoder) if has_vectors else None,
+            encoder=encoder,
             granularities=kinds,
             embed_template=template,
             index="Flat",  # exact: an approximate index would blur what is compared
             progress=False,
         )
-        store.add(units, vectors=None if has_vectors else [None] * len(units))
+        store.add(units, vectors=vectors)
         self._stores[key] = store
         return store
 
     def _checks(self, questions: Sequence[Question], golds: Sequence[Gold | None]) -> list[Check]:
-        kept = self._read("doubts")
-        if kept is None:
-            found = check_questions(questions, golds, self.documents, len(self._split()))
-            self._write("doubts", [asdict(check) for check in found])
-            return found
-        return [Check(**check) for check in kept]
+        checks = self._read_checks("doubts")
+        if checks is not None:
+            return checks
+        checks = check_questions(questions, golds, self.documents, len(self._split()))
+        self._write("doubts", list(map(asdict, checks)))
+        return checks
+
+    def _read_checks(self, name: str) -> list[Check] | None:
+        records = self._read(name)
+        if records is None:
+            return None
+        return [Check(**record) for record in records]
 
     # -- The cache --
 
@@ -469,15 +539,12 @@ class Bench:
         }
 
     def _name_of(self, encoder: str) -> str:
-        chosen = self._encoders.get(encoder) or next(iter(self._encoders.values()))
-        return str(getattr(chosen, "name", type(chosen).__name__))
+        known = self._encoders.get(encoder) or next(iter(self._encoders.values()))
+        return str(getattr(known, "name", type(known).__name__))
 
     def _result_key(self, setting: Setting) -> str:
         record = {**setting.record(), "encoder": self._name_of(setting.encoder)}
         return content_id(_FORMAT, version("factoid"), self._key, self._words, record)
-
-    def _file(self, setting: Setting) -> Path | None:
-        return self._path(self._result_key(setting))
 
     def _path(self, name: str) -> Path | None:
         """Return the file of something that depends on corpus, questions and recipe."""
@@ -502,7 +569,10 @@ class Bench:
 
 
 def fuse_ranks(*rankings: Sequence[Hit]) -> list[Hit]:
-    """Return hits by the sum of their reciprocal ranks, as `EnsembleRetriever` does with equal weights."""
+    """Return hits by the sum of their reciprocal ranks.
+
+    LangChain's `EnsembleRetriever` does so with equal weights.
+    """
     scores: dict[str, float] = {}
     by_id: dict[str, Hit] = {}
     for hits in rankings:

@@ -1,4 +1,7 @@
-"""Doubts about a comparison, looked for before anything runs; each is a sentence that says what to do."""
+"""Doubts about a comparison, looked for before anything runs.
+
+Each is a sentence that says what to do.
+"""
 
 from __future__ import annotations
 
@@ -60,10 +63,14 @@ def check_questions(
         documents: The corpus.
         passages: How many passages it has.
     """
-    pairs = list(zip(questions, golds, strict=True))
-    asked = [(question, gold) for question, gold in pairs if gold is not None]
-    missing = [question for question, gold in pairs if gold is None]
-    checks = list(_missing(missing, len(pairs)))
+    asked: list[Asked] = []
+    missing = []
+    for question, gold in zip(questions, golds, strict=True):
+        if gold is None:
+            missing.append(question)
+        else:
+            asked.append((question, gold))
+    checks = list(_missing(missing, len(questions)))
     if asked:
         by_id = {document.id: document for document in documents}
         checks += _numbers(asked)
@@ -141,8 +148,9 @@ def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Itera
         )
     long = 0
     for _, gold in asked:
-        lengths = [len(quote.split()) for quote in gold.quotes]
-        long += min(lengths, default=0) > LONG
+        words_of_quotes = map(str.split, gold.quotes)
+        shortest = min(map(len, words_of_quotes), default=0)
+        long += shortest > LONG
     if long:
         yield Check(
             "long quotes",
@@ -185,9 +193,10 @@ def check_truncation(encoder: Encoder, texts: Sequence[str], name: str) -> list[
     if not texts:
         return []
     ordered = sorted(texts, key=len)
-    low, high = 0, len(ordered)  # the first text that is cut lies in [low, high]
     if not _is_cut(encoder, ordered[-1]):
         return []
+    low = 0  # the first text that is cut lies in [low, high]
+    high = len(ordered)
     while low < high:
         middle = (low + high) // 2
         if _is_cut(encoder, ordered[middle]):

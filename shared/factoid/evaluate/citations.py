@@ -94,7 +94,8 @@ def score_citations(
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
         premises = []
         for number, _, places in questions:
-            premises.append("\n".join(_premise(texts[number].passages[place]) for place in places))
+            cited_passages = [texts[number].passages[place] for place in places]
+            premises.append("\n".join(map(_premise, cited_passages)))
         if questions:
             return model.entails(premises, [sentence for _, sentence, _ in questions])
         return []
@@ -108,7 +109,11 @@ def score_citations(
                 single.append((number, sentence, [place]))
                 rest.append((number, sentence, places[:at] + places[at + 1 :]))
     alone = judge(single)
-    needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
+    doubtful = []  # the others, where a citation does not do alone
+    for others, entailed in zip(rest, alone, strict=True):
+        if not entailed:
+            doubtful.append(others)
+    needless = iter(judge(doubtful))
 
     supported = [0] * len(texts)
     right = [0] * len(texts)
@@ -145,19 +150,27 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
             raise InvalidInputError(
                 f"expected gold citations, got none for {' '.join(text.sentences)!r:.60}"
             )
-        pairs = zip(text.citations, text.gold, strict=True)
-        judged = [(set(places), set(right)) for places, right in pairs if right is not None]
-        count = sum(len(places) for places, _ in judged)
-        hits = sum(len(places & right) for places, right in judged)
+        judged = 0  # sentences
+        count = 0  # citations
+        hits = 0
         shares = []
-        for places, right in judged:
+        for places, labels in zip(text.citations, text.gold, strict=True):
+            if labels is None:
+                continue
+            cited = set(places)
+            right = set(labels)
+            judged += 1
+            count += len(cited)
+            hits += len(cited & right)
             if right:
-                shares.append(len(places & right) / len(right))
-        precision = hits / count if count else float(not shares)
+                shares.append(len(cited & right) / len(right))
+        precision = float(not shares)
+        if count:
+            precision = hits / count
         recall = 1.0
         if shares:
             recall = fmean(shares)
-        scores.append(CitationScores(precision, recall, len(judged), count))
+        scores.append(CitationScores(precision, recall, judged, count))
     return scores
 
 
@@ -191,8 +204,8 @@ def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
     for start, end in sentence_spans(answer):
         part = answer[start:end]
         # A marker after the full stop opens the next sentence, as the splitter sees it.
-        opening = _SPACED_MARKERS.match(part) if sentences else None
-        if opening:
+        opening = _SPACED_MARKERS.match(part)
+        if opening and sentences:
             citations[-1] += _places(opening[0])
             part = part[opening.end() :]
         text = _SPACED_MARKERS.sub("", part).strip()

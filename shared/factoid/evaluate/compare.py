@@ -1,7 +1,7 @@
 """Run settings on a user's own corpus and questions, with the work that they share done once.
 
-One splitting, one encoding of each text by each encoder, one decomposition; all kept on disk if there
-is a cache, with the answers of each setting, so that a killed run goes on where it ended.
+One splitting, one encoding of each text by each encoder, one decomposition; all kept on disk if
+there is a cache, with the answers of each setting, so that a killed run goes on where it ended.
 """
 
 from __future__ import annotations
@@ -77,24 +77,36 @@ def compare(
         progress=progress,
     )
     names = [setting.name for setting in bench.settings]
-    chosen = baseline or next(
-        (setting.name for setting in bench.settings if setting.is_foreign), names[0]
-    )
-    if chosen not in names:
-        raise InvalidInputError(f"the baseline must be one of {', '.join(names)}, got {chosen!r}")
+    if not baseline:
+        baseline = _usual_baseline(bench.settings)
+    if baseline not in names:
+        raise InvalidInputError(f"the baseline must be one of {', '.join(names)}, got {baseline!r}")
     measure_of(measure)
     checks = (*bench.checks, *bench.truncation())
     if not can_chunk():
         checks += (Check("no chunks", _NO_CHUNKS),)
     if before is not None and not bench.is_done:
         before(checks, bench.estimate(price))
-    results = [bench.run(setting) for setting in bench.settings]
+    settings_tried = []
+    answers_by_setting = {}
+    for setting in bench.settings:
+        tried, answers = bench.run(setting)
+        settings_tried.append(tried)
+        answers_by_setting[tried.name] = answers
     return Comparison(
-        tried=tuple(tried for tried, _ in results),
+        tried=tuple(settings_tried),
         asked=tuple(bench.asked),
-        answers={tried.name: answers for tried, answers in results},
+        answers=answers_by_setting,
         checks=checks,
         manifest={**bench.manifest(), "command": command},
-        baseline=chosen,
+        baseline=baseline,
         measure=measure,
     )
+
+
+def _usual_baseline(settings: Sequence[Setting]) -> str:
+    """Return the name of the first setting with chunks, else of the first one."""
+    for setting in settings:
+        if setting.is_foreign:
+            return setting.name
+    return settings[0].name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from html import escape
@@ -31,6 +31,7 @@ from factoid.files.lines import parse_json, read_whole
 
 _FORMAT = 1
 _CEILING = 0.95
+_RERANKING = 1e15  # bytes, which no setting has: a reranked one is dearer than any other
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,10 @@ class Tried:
 
     @property
     def cost(self) -> float:
-        """What settings are ordered by: the bytes of vectors, above all whether passages are reranked."""
-        return self.bytes + (1e15 if self.description.get("rerank") else 0)
+        """What settings are ordered by: whether passages are reranked, then bytes of vectors."""
+        if self.description.get("rerank"):
+            return self.bytes + _RERANKING
+        return self.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,15 @@ class Comparison:
     def values(self, setting: str, measure: str | None = None) -> list[float]:
         """Return a measure of each question, from 0 to 1."""
         value = measure_of(measure or self.measure)
-        return [value(answer) for answer in self.answers[setting]]
+        return list(map(value, self.answers[setting]))
+
+    def _mean(self, setting: str, measure: str) -> float:
+        return float(np.mean(self.values(setting, measure)))
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures of the table: first the one that decides."""
+        return list(dict.fromkeys((self.measure, *MEASURES)))
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -141,18 +152,21 @@ class Comparison:
             if tried.name != self.baseline:
                 values = self.values(tried.name)
                 differences[tried.name] = difference(values, base, self.groups)
-        corrected = holm([found.p for found in differences.values()])
+        corrected = holm([compared.p for compared in differences.values()])
         p_values = dict(zip(differences, corrected, strict=True))
         rows = []
         for tried in self.tried:
-            means = {
-                measure: float(np.mean(self.values(tried.name, measure)))
-                for measure in dict.fromkeys((self.measure, *MEASURES))
-            }
+            means = {measure: self._mean(tried.name, measure) for measure in self.measures}
             low, high = interval(self.values(tried.name), self.groups)
-            compared = differences.get(tried.name)
             rows.append(
-                Row(tried, means, max(low, 0), min(high, 1), compared, p_values.get(tried.name))
+                Row(
+                    tried,
+                    means,
+                    low=max(low, 0),
+                    high=min(high, 1),
+                    against=differences.get(tried.name),
+                    p=p_values.get(tried.name),
+                )
             )
         return rows
 
@@ -168,53 +182,60 @@ class Comparison:
 
     def recommendation_by(self, measure: str) -> Recommendation:
         """Return the recommendation by another measure."""
-        values = {tried.name: self.values(tried.name, measure) for tried in self.tried}
-        costs = {tried.name: tried.cost for tried in self.tried}
+        values = {}
+        costs = {}
+        for tried in self.tried:
+            values[tried.name] = self.values(tried.name, measure)
+            costs[tried.name] = tried.cost
         return recommend(values, self.groups, costs)
 
     @property
     def doubts(self) -> list[Check]:
         """The checks, and whether nearly all questions are answered by every setting."""
-        lowest = min(np.mean(values) for values in self.values_by_setting.values())
+        lowest = min(map(np.mean, self.values_by_setting.values()))
         if lowest < _CEILING:
             return list(self.checks)
         message = (
-            f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly tells "
-            "them apart: decide by Success@1 or by words of context, or ask harder questions."
+            f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly "
+            "tells them apart: decide by Success@1 or by words of context, or ask harder questions."
         )
         return [*self.checks, Check("ceiling", message)]
 
     @cached_property
     def curves(self) -> dict[str, list[float]]:
         """By setting, the share of questions answered within the first words of `BUDGETS`."""
-        return {
-            tried.name: [
-                float(np.mean(self.values(tried.name, f"within {words} words")))
-                for words in BUDGETS
-            ]
-            for tried in self.tried
-        }
+        curves = {}
+        for tried in self.tried:
+            shares = []
+            for words in BUDGETS:
+                shares.append(self._mean(tried.name, f"within {words} words"))
+            curves[tried.name] = shares
+        return curves
 
     @property
     def sentence(self) -> str:
         """The recommendation in words."""
         advice = self.recommendation
-        means = {row.tried.name: row.means[self.measure] for row in self.rows}
-        share = f"{100 * means[advice.setting]:.1f} %"
+        share = f"{100 * self._mean(advice.setting, self.measure):.1f} %"
+        best_share = f"{100 * self._mean(advice.best, self.measure):.1f} %"
         documents = _count(len(set(self.groups)), "document")
         of = f"{_count(len(self.asked), 'question')} about {documents}"
         text = f"Use {advice.setting}: {self.measure} is {share} on {of}"
         if advice.difference is None:
             text += ", the highest of all settings"
         else:
-            low, high = 100 * advice.difference.low, 100 * advice.difference.high
+            low = 100 * advice.difference.low
+            high = 100 * advice.difference.high
             text += (
-                f", and {100 * means[advice.best]:.1f} % with {advice.best}, which these questions "
+                f", and {best_share} with {advice.best}, which these questions "
                 f"cannot tell apart (difference {100 * advice.difference.mean:+.1f} points, "
                 f"95 % interval {low:+.1f} to {high:+.1f})"
             )
         others = len(advice.level) - 1
-        if others and advice.difference is None:
+        if others == 1 and advice.difference is None:
+            text += f", and cheaper than {advice.level[1]}, "
+            text += "which these questions cannot tell from it"
+        elif others and advice.difference is None:
             text += f", and cheaper than the {others} that these questions cannot tell from it"
         elif others > 1:
             text += f"; it is the cheapest of {others + 1} such settings"
@@ -226,47 +247,54 @@ class Comparison:
         """Return a line for each question and setting: for a spreadsheet, or another test."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        names = list(dict.fromkeys((self.measure, *MEASURES)))
-        writer.writerow(["question", "text", "document", "setting", "rank", "words", *names])
+        head = ["question", "text", "document", "setting", "rank", "words", *self.measures]
+        writer.writerow(head)
+        measures = list(map(measure_of, self.measures))
         for tried in self.tried:
             for asked, answer in zip(self.asked, self.answers[tried.name], strict=True):
-                scores = [measure_of(name)(answer) for name in names]
+                scores = [measure(answer) for measure in measures]
                 row = [asked.id, asked.text, asked.group, tried.name, answer.first, answer.words]
                 writer.writerow([*map(_cell, row), *scores])
         return out.getvalue()
 
     def changes(self, earlier: Comparison) -> list[str]:
-        """Return what differs from an earlier comparison, a line each: first what numbers depend on, then numbers."""
+        """Return what differs from an earlier comparison, a line each.
+
+        First comes what the numbers depend on, then the numbers.
+        """
         lines = []
         for key in dict.fromkeys((*earlier.manifest, *self.manifest)):
-            before, now = (record.manifest.get(key, "nothing") for record in (earlier, self))
-            if before != now:
-                lines.append(f"{key}: {before} → {now}")
+            old = earlier.manifest.get(key, "nothing")
+            new = self.manifest.get(key, "nothing")
+            if old != new:
+                lines.append(f"{key}: {old} → {new}")
         for tried in self.tried:
             if tried.name not in earlier.answers:
                 lines.append(f"{tried.name}: new")
                 continue
-            before = float(np.mean(earlier.values(tried.name, self.measure)))
-            now = float(np.mean(self.values(tried.name)))
-            if before != now:
-                change = f"{100 * before:.1f} % → {100 * now:.1f} %"
+            old_mean = earlier._mean(tried.name, self.measure)
+            new_mean = self._mean(tried.name, self.measure)
+            if old_mean != new_mean:
+                change = f"{100 * old_mean:.1f} % → {100 * new_mean:.1f} %"
                 lines.append(f"{tried.name}: {self.measure} {change}")
-        lines += [f"{name}: gone" for name in earlier.answers if name not in self.answers]
+        for name in earlier.answers:
+            if name not in self.answers:
+                lines.append(f"{name}: gone")
         return lines
 
     def to_json(self) -> str:
         """Return the whole comparison as JSON."""
-        answers = {
-            name: [asdict(answer) for answer in found] for name, found in self.answers.items()
-        }
+        answers = {}
+        for name, answers_of_setting in self.answers.items():
+            answers[name] = list(map(asdict, answers_of_setting))
         record = {
             "format": _FORMAT,
             "measure": self.measure,
             "baseline": self.baseline,
             "manifest": dict(self.manifest),
-            "checks": [asdict(check) for check in self.checks],
-            "settings": [asdict(tried) for tried in self.tried],
-            "questions": [asdict(question) for question in self.asked],
+            "checks": list(map(asdict, self.checks)),
+            "settings": list(map(asdict, self.tried)),
+            "questions": list(map(asdict, self.asked)),
             "answers": answers,
         }
         return json.dumps(record, ensure_ascii=False, indent=None, separators=(",", ":"))
@@ -289,10 +317,9 @@ class Comparison:
                 raise InvalidInputError(
                     f"a comparison of format {record['format']!r}: run it again"
                 )
-            answers = {
-                name: tuple(answer_of(answer) for answer in found)
-                for name, found in record["answers"].items()
-            }
+            answers = {}
+            for name, answers_of_setting in record["answers"].items():
+                answers[name] = tuple(map(answer_of, answers_of_setting))
             return cls(
                 tried=tuple(Tried(**setting) for setting in record["settings"]),
                 asked=tuple(Asked(**question) for question in record["questions"]),
@@ -322,27 +349,35 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the sentence and the table for a notebook."""
         head = ["setting", *self.rows[0].means, f"{self.measure} − {self.baseline}", "p (Holm)"]
-        lines = ["".join(f"<th>{escape(name)}</th>" for name in [*head, "MB of vectors"])]
+        head.append("MB of vectors")
+        lines = [_html_row("th", head)]
         for row in self.rows:
-            cells = [row.tried.name, *(f"{100 * mean:.1f}" for mean in row.means.values())]
-            against, p = "", ""
+            cells = [row.tried.name]
+            cells += [f"{100 * mean:.1f}" for mean in row.means.values()]
+            against = ""
+            p = ""
             if row.against is not None and row.p is not None:
-                found = row.against
-                against = (
-                    f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
-                )
+                mean = f"{100 * row.against.mean:+.1f}"
+                against = f"{mean} [{100 * row.against.low:+.1f}, {100 * row.against.high:+.1f}]"
                 p = f"{row.p:.3f}"
             cells += [against, p, f"{row.tried.bytes / 1e6:.1f}"]
-            lines.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<p><b>{escape(self.sentence)}</b></p><table>{body}</table>"
+            lines.append(_html_row("td", cells))
+        return f"<p><b>{escape(self.sentence)}</b></p><table>{''.join(lines)}</table>"
+
+
+def _html_row(element: str, cells: Sequence[str]) -> str:
+    content = "".join(f"<{element}>{escape(cell)}</{element}>" for cell in cells)
+    return f"<tr>{content}</tr>"
 
 
 def _cell(value: object) -> object:
     """Return a cell that no spreadsheet takes for a formula."""
-    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{value}" if is_formula else value
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    if number != 1:
+        noun += "s"
+    return f"{number:,} {noun}"

@@ -59,24 +59,28 @@ class Gold:
         return not (self.places or self.answers)
 
     def first_ranks(self, results: Sequence[Unit]) -> list[int | None]:
-        """Return the rank, from 1, of the first result that holds each piece of gold, None for none.
+        """Return for each piece of gold the rank of the first result that holds it.
 
-        Pieces are the places; without those all answers together are one; without answers the
-        documents are.
+        Ranks start at 1; None where no result does. Pieces are the places; without those all
+        answers together are one; without answers the documents are.
         """
         if self.places:
             return [_first(results, place) for place in self.places]
         if self.answers:
-            needles = [f" {tokens} " for tokens in map(dpr_tokens, self.answers) if tokens]
-            ranks = (
-                rank for rank, unit in enumerate(results, start=1) if self._answers(unit, needles)
-            )
-            return [next(ranks, None)]
-        found = [unit.document_id for unit in results]
-        return [
-            found.index(document_id) + 1 if document_id in found else None
-            for document_id in self.document_ids
-        ]
+            return [self._first_answer(results)]
+        rank_of_document: dict[str, int] = {}
+        for rank, unit in enumerate(results, start=1):
+            rank_of_document.setdefault(unit.document_id, rank)
+        return list(map(rank_of_document.get, self.document_ids))
+
+    def _first_answer(self, results: Sequence[Unit]) -> int | None:
+        """Return the rank, from 1, of the first result that holds an answer."""
+        tokens_of_answers = map(dpr_tokens, self.answers)
+        needles = [f" {tokens} " for tokens in tokens_of_answers if tokens]
+        for rank, unit in enumerate(results, start=1):
+            if self._answers(unit, needles):
+                return rank
+        return None
 
     def _answers(self, unit: Unit, needles: Iterable[str]) -> bool:
         """Tell whether a unit of a named document holds an answer, as `has_answer_dpr` does."""
@@ -86,15 +90,19 @@ class Gold:
         return any(needle in tokens for needle in needles)
 
     def words_needed(self, context: str) -> int | None:
-        """Return how many first words of a context answer the question; None if the whole does not.
+        """Return how many first words of a context answer the question.
 
-        The answer occurs as a run of tokens (`has_answer_dpr`); without answers, the words have
-        nine tenths of the distinct words of a quote.
+        None if the whole does not. The answer occurs as a run of tokens (`has_answer_dpr`); without
+        answers, the words have nine tenths of the distinct words of a quote.
         """
         if self.answers:
             return _words_of_answer(context, self.answers)
-        needed = [_words_of_quote(context, quote) for quote in self.quotes]
-        return min((words for words in needed if words is not None), default=None)
+        least: int | None = None
+        for quote in self.quotes:
+            words = _words_of_quote(context, quote)
+            if words is not None and (least is None or words < least):
+                least = words
+        return least
 
 
 def _first(results: Sequence[Unit], place: Place) -> int | None:
@@ -110,7 +118,7 @@ def _first(results: Sequence[Unit], place: Place) -> int | None:
 def _words_of_answer(context: str, answers: Sequence[str]) -> int | None:
     # No token goes over white space, so the tokens of a context are those of its words.
     words = context.split()
-    tokens = [_tokens_of_word(word) for word in words]
+    tokens = list(map(_tokens_of_word, words))
     joined = "".join(tokens)
     ends = list(accumulate(map(len, tokens)))
     last = len(joined) + 1  # where the answer that ends first does
@@ -144,7 +152,9 @@ def _padded_tokens(text: str) -> str:
 def _tokens_of_word(word: str) -> str:
     """Return the tokens of a word, a space before each."""
     tokens = dpr_tokens(word)
-    return f" {tokens}" if tokens else ""
+    if not tokens:
+        return ""
+    return f" {tokens}"
 
 
 def _words_of_quote(context: str, quote: str) -> int | None:
@@ -167,9 +177,14 @@ class GoldFinder:
     """
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._documents = {document.id: document for document in documents}
+        self._documents: dict[str, Document] = {}
         self._by_name: dict[str, list[str]] = {}
+        self._ids: list[str] = []
+        texts = []
         for document in documents:
+            self._documents[document.id] = document
+            self._ids.append(document.id)
+            texts.append(document.text.casefold())
             source = str(document.metadata.get("source", ""))
             path = PurePath(source)
             names = {document.id, document.title, source, path.name, path.stem}
@@ -177,8 +192,6 @@ class GoldFinder:
                 self._by_name.setdefault(name, []).append(document.id)
         self._has_headings = False
         # All texts in one, in which an answer is found at the speed of memory.
-        texts = [document.text.casefold() for document in documents]
-        self._ids = [document.id for document in documents]
         self._starts = [0, *accumulate(len(text) + 1 for text in texts)]
         self._all = "\0".join(texts)
 
@@ -186,14 +199,16 @@ class GoldFinder:
         """Return the gold of a question, or None if the corpus does not hold it."""
         document_ids = self._named(question.documents)
         places = [*self._spans(question), *self._quotes(question.quotes)]
-        quotes = tuple(self._text(place) for place in places)
+        quotes = tuple(map(self._text, places))
         if not places and not question.answers and not document_ids:
             return None
         is_lost = bool(question.documents) and not document_ids
         if not places and (is_lost or (question.quotes and not question.answers)):
             return None
-        holder = places[0].document_id if places else ""
-        if not places and question.answers:
+        holder = ""
+        if places:
+            holder = places[0].document_id
+        elif question.answers:
             holder = self._holder(question.answers, document_ids)
             if not holder:
                 return None
@@ -235,7 +250,9 @@ class GoldFinder:
 
     def _quotes(self, quotes: Iterable[Quote]) -> Iterable[Place]:
         for quote in quotes:
-            ids = self._named([quote.document]) if quote.document else self._ids
+            ids = self._ids
+            if quote.document:
+                ids = self._named([quote.document])
             place = self._exact(quote.text, ids) or self._near(quote.text, ids)
             if place is not None:
                 yield place
@@ -248,8 +265,9 @@ class GoldFinder:
         return None
 
     def _near(self, quote: str, document_ids: Iterable[str]) -> Place | None:
-        """Return where a quote stands in other case, with other white space or marks of emphasis."""
-        pattern = re.compile(_BETWEEN.join(map(re.escape, quote.split())), re.IGNORECASE)
+        """Return where a quote stands in other case, or with other spaces or marks of emphasis."""
+        words = map(re.escape, quote.split())
+        pattern = re.compile(_BETWEEN.join(words), re.IGNORECASE)
         for document_id in document_ids:
             match = pattern.search(self._documents[document_id].text)
             if match is not None:
@@ -257,7 +275,10 @@ class GoldFinder:
         return None
 
     def _holder(self, answers: Sequence[str], document_ids: Sequence[str]) -> str:
-        """Return the id of the first document, of those named if any are, that holds an answer, or ""."""
+        """Return the id of the first document that holds an answer, or "".
+
+        If documents are named, it is one of those.
+        """
         for answer in answers:
             folded = answer.casefold()
             at = self._all.find(folded)

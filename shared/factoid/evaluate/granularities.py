@@ -105,18 +105,22 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
                 rows.append((position, sentence))
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
         sentences = []
+        best: dict[int, float] = {}  # the score of the best sentence
         for number, (position, sentence) in enumerate(rows):
-            sentences.append((scores[number], position, sentence.text))
-        best = {position: score for score, position, _ in sorted(sentences)}  # of the best sentence
+            score = scores[number]
+            sentences.append((score, position, sentence.text))
+            best[position] = max(score, best.get(position, score))
         return sentences, best
     if not isinstance(model, AnyGranularityRanker):
         return None, _scores(model, question.query, question.passages)
     hits = model.rank(question.query, question.passages, Granularity.SENTENCE)
     sentences = []
+    passages = {}
     for hit in hits:
+        passages[hit.position] = hit.parts[level.value]
         if hit.unit is not hit.passage:
             sentences.append((hit.score, hit.position, hit.unit.text))
-    return sentences, {hit.position: hit.parts[level.value] for hit in hits}
+    return sentences, passages
 
 
 def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, float]:
@@ -127,6 +131,6 @@ def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, 
             scores[hit.position] = hit.score
         return scores
     texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
-    return dict(
-        enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist())
-    )
+    query_vector = model.encode_queries([query])[0]
+    scores_of_texts = products(model.encode_units(texts), query_vector)
+    return dict(enumerate(scores_of_texts.tolist()))

@@ -71,7 +71,8 @@ class Answer:
     @property
     def first(self) -> int | None:
         """The rank of the first right result, or None."""
-        return min((rank for rank in self.ranks if rank is not None), default=None)
+        right = [rank for rank in self.ranks if rank is not None]
+        return min(right, default=None)
 
     @property
     def verdict(self) -> str:
@@ -122,28 +123,35 @@ def measure_of(name: str) -> Callable[[Answer], float]:
             f"expected a measure such as {', '.join(MEASURES)}, with k up to {DEPTH} and up to "
             f"{WORDS} words, got {name!r}"
         )
-    kind, cut = match[1], int(match[2] or match[4] or DEPTH)
+    kind = match[1]
+    cut = int(match[2] or match[4] or DEPTH)
     if match[3]:
         return _reciprocal_rank
     if kind == "Success":
         return lambda answer: float(answer.first is not None and answer.first <= cut)
     if kind == "R":
-        return lambda answer: _within(answer, cut) / len(answer.ranks)
+        return lambda answer: len(_ranks_within(answer, cut)) / len(answer.ranks)
     if kind == "nDCG":
         return lambda answer: _ndcg(answer, cut)
     return lambda answer: float(answer.words is not None and answer.words <= cut)
 
 
 def _reciprocal_rank(answer: Answer) -> float:
-    return 0.0 if answer.first is None else 1 / answer.first
+    if answer.first is None:
+        return 0.0
+    return 1 / answer.first
 
 
-def _within(answer: Answer, cut: int) -> int:
-    return sum(1 for rank in answer.ranks if rank is not None and rank <= cut)
+def _ranks_within(answer: Answer, cut: int) -> list[int]:
+    return [rank for rank in answer.ranks if rank is not None and rank <= cut]
 
 
 def _ndcg(answer: Answer, cut: int) -> float:
-    ranks = [rank for rank in answer.ranks if rank is not None and rank <= cut]
-    gain = math.fsum(1 / math.log2(rank + 1) for rank in ranks)
-    ideal = math.fsum(1 / math.log2(rank + 2) for rank in range(min(cut, len(answer.ranks))))
+    gain = math.fsum(map(_discount, _ranks_within(answer, cut)))
+    best_ranks = range(1, min(cut, len(answer.ranks)) + 1)
+    ideal = math.fsum(map(_discount, best_ranks))
     return min(gain / ideal, 1.0)  # one result may hold several pieces
+
+
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)

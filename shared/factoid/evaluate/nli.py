@@ -61,7 +61,9 @@ class NliModel:
             return (scores.argmax(axis=1) == yes).tolist()  # type: ignore[no-any-return]
         answers = []
         for start in range(0, len(pairs), self.batch_size):
-            prompts = [_PROMPT.format(*pair) for pair in pairs[start : start + self.batch_size]]
+            prompts = []
+            for premise, hypothesis in pairs[start : start + self.batch_size]:
+                prompts.append(_PROMPT.format(premise, hypothesis))
             batch = model.tokenizer(prompts, padding=True, verbose=False, return_tensors="pt").to(
                 model.device
             )
@@ -76,9 +78,8 @@ class NliModel:
 
         None for a sequence-to-sequence model.
         """
-        library, transformers = (
-            require(name, extra="models") for name in ("sentence_transformers", "transformers")
-        )
+        library = require("sentence_transformers", extra="models")
+        transformers = require("transformers", extra="models")
         with loading("NLI model", self.model):
             config = transformers.AutoConfig.from_pretrained(self.model)
             # BART has classifiers

@@ -1,14 +1,15 @@
 """Questions with what a right result holds, and the files in which people keep them.
 
-Gold is best a *quote with its document*: it survives every splitter, which ids of chunks do not. The
-forms that are read are JSON lines, CSV, SQuAD, NQ-open, DPR, EntityQuestions, folders of BEIR and of
-TREC, LegalBench-RAG, and the data sets of LlamaIndex and LangSmith.
+Gold is best a *quote with its document*: it survives every splitter, which ids of chunks do not.
+The forms that are read are JSON lines, CSV, SQuAD, NQ-open, DPR, EntityQuestions, folders of BEIR
+and of TREC, LegalBench-RAG, and the data sets of LlamaIndex and LangSmith.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,9 @@ class Span:
 class Question:
     """A question and how a right result is told from a wrong one.
 
-    A result is right if it covers half of a span or quote. Without those, it is right if it holds an
-    answer, in one of the named documents if there are any; and without answers if it is of a named
-    document, which cannot tell one granularity from another.
+    A result is right if it covers half of a span or quote. Without those, it is right if it holds
+    an answer, in one of the named documents if there are any; and without answers if it is of a
+    named document, which cannot tell one granularity from another.
 
     Attributes:
         text: As it was asked.
@@ -125,8 +126,10 @@ class Question:
                 f"the question {self.text!r:.80} has no gold: give it a quote with its document, "
                 "or answers"
             )
-        texts = [*self.answers, *(quote.text for quote in self.quotes)]
-        if not all(text.strip() for text in texts):
+        texts = list(self.answers)
+        for quote in self.quotes:
+            texts.append(quote.text)
+        if not all(map(str.strip, texts)):
             raise InvalidInputError(
                 f"an answer or a quote of {self.text!r:.80} is empty: leave it out"
             )
@@ -157,15 +160,19 @@ def read_questions(
             with gold; the message says what was expected.
     """
     path = Path(path)
-    if path.is_dir():
-        questions = list(_read_judged(path, split, limits))
-    elif path.suffix.lower() in (".csv", ".tsv"):
-        questions = list(_read_table(path, limits))
-    elif path.suffix.lower() == ".json" and (whole := _json(path, limits)) is not None:
-        with located(path):
+    suffix = path.suffix.lower()
+    whole = None
+    if suffix == ".json" and not path.is_dir():
+        whole = _json(path, limits)
+    with _damage_located(path):
+        if path.is_dir():
+            questions = list(_read_judged(path, split, limits))
+        elif suffix in (".csv", ".tsv"):
+            questions = list(_read_table(path, limits))
+        elif whole is not None:
             questions = list(_of_json(whole))
-    else:
-        questions = list(_read_lines(path, limits))
+        else:
+            questions = list(_read_lines(path, limits))
     if not questions:
         raise UnreadableFileError(
             f"{path} holds no question with gold: expected lines such as "
@@ -178,30 +185,56 @@ def read_corpus(path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> list[D
     """Return the documents that come with a data set: paragraphs of SQuAD, the corpus of BEIR.
 
     None if the path is neither, but a file or folder of texts.
+
+    Raises:
+        UnreadableFileError: A file is damaged, or a field is missing in it.
     """
     path = Path(path)
     corpus = path / "corpus.jsonl"
     if corpus.is_file():
-        return [
-            Document(str(row["text"]), title=str(row.get("title", "")), id=str(row["_id"]))
-            for row in _objects(corpus, limits)
-        ]
+        with _damage_located(corpus):
+            return list(_read_texts(corpus, limits))
     if path.suffix.lower() != ".json" or not path.is_file():
         return None
     whole = _json(path, limits)
     if not _is_squad(whole):
         return None
     documents = {}
-    for article in whole["data"]:
-        title = _title(article)
-        for paragraph in article["paragraphs"]:
-            document = Document(paragraph["context"], title=title)
-            documents[document.id] = document
+    with _damage_located(path):
+        for article in whole["data"]:
+            title = _title(_checked(article))
+            for paragraph in article["paragraphs"]:
+                document = Document(paragraph["context"], title=title)
+                documents[document.id] = document
     return list(documents.values())
 
 
+def _read_texts(corpus: Path, limits: ReadLimits) -> Iterator[Document]:
+    """Yield the documents of BEIR."""
+    for row in _objects(corpus, limits):
+        title = str(row.get("title", ""))
+        yield Document(str(row["text"]), title=title, id=str(row["_id"]))
+
+
+@contextmanager
+def _damage_located(path: Path) -> Iterator[None]:
+    """Turn what a missing field or an odd value raises into an UnreadableFileError."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise UnreadableFileError(f"{path}: {error}") from error
+    except KeyError as error:
+        raise UnreadableFileError(
+            f"{path} has another layout than its data set: {error} is missing in it"
+        ) from error
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise UnreadableFileError(
+            f"{path} has another layout than its data set: {error}"
+        ) from error
+
+
 def _numbered(questions: Iterable[Question]) -> list[Question]:
-    """Return questions with distinct ids: those without one, or with one that was seen, get a number."""
+    """Return questions with distinct ids: a missing one is a number, a repeated one gets it."""
     seen: set[str] = set()
     numbered = []
     for number, question in enumerate(questions, start=1):
@@ -218,9 +251,9 @@ def _json(path: Path, limits: ReadLimits) -> Any:
     try:
         return parse_json(read_whole(path, limits))
     except InvalidInputError as error:
-        first = next(filled_lines(path, limits), None)
+        _, first = next(filled_lines(path, limits), (0, b""))
         try:
-            parse_object(first[1] if first else b"")
+            parse_object(first)
         except InvalidInputError:
             raise UnreadableFileError(f"{path}: {error}") from error
         return None
@@ -244,7 +277,7 @@ def _of_json(whole: Any) -> Iterator[Question]:
             if key in whole:
                 return read(whole)
     if isinstance(whole, list):
-        return (_of_fields(_checked(fields)) for fields in whole)
+        return map(_of_fields, map(_checked, whole))
     raise InvalidInputError(
         "expected SQuAD's data, LegalBench-RAG's tests, a data set of LlamaIndex or a list of "
         f"questions, got {shown(whole)}"
@@ -260,27 +293,30 @@ def _title(article: Mapping[str, Any]) -> str:
 
 
 def _of_squad(articles: Sequence[Mapping[str, Any]]) -> Iterator[Question]:
-    """Yield questions with an answer. As in the papers, an answer counts in whichever passage it stands."""
+    """Yield questions with an answer.
+
+    As in the papers, an answer counts in whichever passage it stands.
+    """
     for article in articles:
         for paragraph in _checked(article).get("paragraphs", ()):
             for entry in paragraph["qas"]:
-                answers = tuple(dict.fromkeys(answer["text"] for answer in entry["answers"]))
+                answers = [answer["text"] for answer in entry["answers"]]
                 if answers:
                     yield Question(
                         text=entry["question"],
                         id=str(entry.get("id", "")),
-                        answers=answers,
+                        answers=tuple(dict.fromkeys(answers)),
                         group=_title(article),
                     )
 
 
 def _of_legalbench(whole: Mapping[str, Any]) -> Iterator[Question]:
     for test in whole["tests"]:
-        spans = tuple(
-            Span(str(snippet["file_path"]), *map(int, snippet["span"]))
-            for snippet in test["snippets"]
-        )
-        yield Question(text=test["query"], spans=spans)
+        spans = []
+        for snippet in test["snippets"]:
+            start, end = map(int, snippet["span"])
+            spans.append(Span(str(snippet["file_path"]), start, end))
+        yield Question(text=test["query"], spans=tuple(spans))
 
 
 def _of_labelled(whole: Mapping[str, Any]) -> Iterator[Question]:
@@ -291,11 +327,14 @@ def _of_labelled(whole: Mapping[str, Any]) -> Iterator[Question]:
 
 
 def _of_pairs(whole: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of LlamaIndex's `EmbeddingQAFinetuneDataset`: texts of nodes are quotes."""
+    """Yield the questions of LlamaIndex's `EmbeddingQAFinetuneDataset`.
+
+    The texts of nodes are quotes.
+    """
     for key, text in whole["queries"].items():
         nodes = whole["relevant_docs"][key]
-        quotes = tuple(Quote(whole["corpus"][node]) for node in nodes)
-        yield Question(text=text, id=key, quotes=quotes)
+        quotes = [Quote(whole["corpus"][node]) for node in nodes]
+        yield Question(text=text, id=key, quotes=tuple(quotes))
 
 
 _BY_KEY: dict[str, Callable[[Mapping[str, Any]], Iterator[Question]]] = {
@@ -308,12 +347,17 @@ _BY_KEY: dict[str, Callable[[Mapping[str, Any]], Iterator[Question]]] = {
 def _read_lines(path: Path, limits: ReadLimits) -> Iterator[Question]:
     for number, line in filled_lines(path, limits):
         with located(f"{path}:{number}"):
+            if number == 1 and not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+                raise InvalidInputError(
+                    "expected a question in each line, as a JSON object, or a file that ends in "
+                    f".csv, .tsv or .json, got {shown(line.decode(errors='replace'), 80)}"
+                )
             yield _of_fields(parse_object(line))
 
 
 def _read_table(path: Path, limits: ReadLimits) -> Iterator[Question]:
-    first = next(filled_lines(path, limits), (0, b""))[1].decode(errors="replace")
-    cells = first.rstrip("\r\n").split("\t")
+    _, first = next(filled_lines(path, limits), (0, b""))
+    cells = first.decode(errors="replace").rstrip("\r\n").split("\t")
     if len(cells) == 2 and cells[1].lstrip('" ').startswith("["):
         yield from _read_dpr_table(path, limits)  # which has no header
         return
@@ -332,15 +376,8 @@ def _read_dpr_table(path: Path, limits: ReadLimits) -> Iterator[Question]:
 
 
 def _read_judged(folder: Path, split: str, limits: ReadLimits) -> Iterator[Question]:
-    """Yield the questions of a BEIR or TREC folder, with the documents that were judged relevant."""
-    queries = folder / "queries.jsonl"
-    texts: dict[str, str] = {}
-    if queries.is_file():
-        texts = {str(row["_id"]): str(row["text"]) for row in _objects(queries, limits)}
-    topics = [folder / name for name in _TOPICS if (folder / name).is_file()]
-    for _, line in filled_lines(topics[0], limits) if topics and not texts else ():
-        key, _, text = line.decode().strip().partition("\t")
-        texts[key] = text
+    """Yield the questions of a BEIR or TREC folder, with the documents judged relevant."""
+    texts = _texts_of_queries(folder, limits)
     choices = [folder / "qrels" / f"{split}.tsv", *sorted(folder.glob("*qrels*"))]
     judgements = [file for file in choices if file.is_file()]
     if not texts or not judgements:
@@ -365,6 +402,25 @@ def _read_judged(folder: Path, split: str, limits: ReadLimits) -> Iterator[Quest
             yield Question(text=texts[key], id=key, documents=tuple(documents))
 
 
+def _texts_of_queries(folder: Path, limits: ReadLimits) -> dict[str, str]:
+    """Return the text of each query of a BEIR or TREC folder, by its id."""
+    texts: dict[str, str] = {}
+    queries = folder / "queries.jsonl"
+    if queries.is_file():
+        for row in _objects(queries, limits):
+            texts[str(row["_id"])] = str(row["text"])
+    if texts:
+        return texts
+    for name in _TOPICS:
+        topics = folder / name
+        if topics.is_file():
+            for _, line in filled_lines(topics, limits):
+                key, _, text = line.decode().strip().partition("\t")
+                texts[key] = text
+            break
+    return texts
+
+
 # -- Fields --
 
 
@@ -379,7 +435,10 @@ def _of_fields(fields: Mapping[str, Any]) -> Question:
     for side in ("inputs", "outputs", "reference_outputs"):  # LangSmith's
         if isinstance(fields.get(side), Mapping):
             fields = {**fields, **fields[side]}
-    by_name = {str(key).strip().lower().replace(" ", "_"): fields[key] for key in fields}
+    by_name = {}
+    for key, value in fields.items():
+        name = str(key).strip().lower().replace(" ", "_")
+        by_name[name] = value
     text = _first(by_name, _QUESTION)
     if text is None:
         raise InvalidInputError(
@@ -387,20 +446,22 @@ def _of_fields(fields: Mapping[str, Any]) -> Question:
             f"{', '.join(map(str, fields))}"
         )
     documents = _texts(_first(by_name, _DOCUMENT))
-    document = documents[0] if documents else ""
-    quotes = tuple(
-        Quote(quote, document) for quote in _texts(_first(by_name, _QUOTES), separator=None)
-    )
+    document = ""
+    if documents:
+        document = documents[0]
+    texts_of_quotes = _texts(_first(by_name, _QUOTES), separator=None)
+    quotes = [Quote(quote, document) for quote in texts_of_quotes]
     spans: tuple[Span, ...] = ()
     if "start" in by_name and "end" in by_name:
-        start, end = (_number(by_name[name]) for name in ("start", "end"))
+        start = _number(by_name["start"])
+        end = _number(by_name["end"])
         spans = (Span(document, start, end),)
     generated = _first(by_name, _GENERATED)
     return Question(
         text=str(text),
         id=str(_first(by_name, _ID) or ""),
         answers=_texts(_first(by_name, _ANSWERS)),
-        quotes=quotes,
+        quotes=tuple(quotes),
         spans=spans,
         documents=documents,
         group=str(by_name.get("group") or ""),
@@ -410,7 +471,10 @@ def _of_fields(fields: Mapping[str, Any]) -> Question:
 
 def _first(by_name: Mapping[str, Any], names: Sequence[str]) -> Any:
     """Return the first of some fields that is there and not empty."""
-    return next((by_name[name] for name in names if by_name.get(name)), None)
+    for name in names:
+        if by_name.get(name):
+            return by_name[name]
+    return None
 
 
 def _number(value: Any) -> int:
@@ -421,7 +485,10 @@ def _number(value: Any) -> int:
 
 
 def _texts(value: Any, separator: str | None = _SEPARATOR) -> tuple[str, ...]:
-    """Return one or several texts: a list, a list as JSON or Python write it, or texts between separators."""
+    """Return one or several texts.
+
+    A value is a list, a list as JSON or Python write it, or texts between separators.
+    """
     if value is None:
         return ()
     if isinstance(value, str):

@@ -27,7 +27,8 @@ def judge(
     """
     judgements = []
     for texts, expected in zip(documents, answers, strict=True):
-        judgements.append([has_answer(text, expected) for text in texts])
+        relevance = [has_answer(text, expected) for text in texts]
+        judgements.append(relevance)
     return judgements
 
 
@@ -56,9 +57,15 @@ def mrr(relevances: Relevances, *, k: int | None = None) -> float:
     _check(relevances, k)
     firsts = []
     for hits in relevances:
-        ranks = (rank for rank, hit in enumerate(hits[:k], start=1) if hit)
-        firsts.append(1 / next(ranks, math.inf))
+        firsts.append(_reciprocal_rank(hits[:k]))
     return math.fsum(firsts) / len(relevances)
+
+
+def _reciprocal_rank(hits: Sequence[bool]) -> float:
+    for rank, hit in enumerate(hits, start=1):
+        if hit:
+            return 1 / rank
+    return 0.0
 
 
 def top_k_accuracy(relevances: Relevances, k: int) -> float:
@@ -68,9 +75,11 @@ def top_k_accuracy(relevances: Relevances, k: int) -> float:
 
 
 def _dcg(relevance: Sequence[bool], k: int) -> float:
-    return math.fsum(
-        1 / math.log2(rank + 1) for rank, hit in enumerate(relevance[:k], start=1) if hit
-    )
+    gains = []
+    for rank, hit in enumerate(relevance[:k], start=1):
+        if hit:
+            gains.append(1 / math.log2(rank + 1))
+    return math.fsum(gains)
 
 
 def _check(relevances: Relevances, k: int | None) -> None:

@@ -83,15 +83,20 @@ class Setting:
 
     @property
     def vector_kinds(self) -> tuple[Granularity, ...]:
-        """The granularities whose vectors a search needs; chunks are passages of their own store."""
+        """The granularities whose vectors a search needs.
+
+        Chunks are passages of their own store.
+        """
         if self.blend.lexical == 1 and not self.fuse:
             return ()
         if self.units in ("passage", "chunk", "section"):
             return (Granularity.PASSAGE,)
-        finer = _FINER if self.units == "mixed" else (Granularity(self.units),)
-        if self.blend.passage > 0 or self.units == "mixed":
-            return (Granularity.PASSAGE, *finer)
-        return finer
+        if self.units == "mixed":
+            return (Granularity.PASSAGE, *_FINER)
+        finer = Granularity(self.units)
+        if self.blend.passage > 0:
+            return (Granularity.PASSAGE, finer)
+        return (finer,)
 
     @property
     def needs_propositions(self) -> bool:
@@ -102,8 +107,9 @@ class Setting:
         """Return the options of `UnitStore.search`."""
         if self.blend.lexical == 1:
             return {"lexical": 1.0}
-        units = "passage" if self.is_foreign else self.units
-        options: dict[str, Any] = {"granularity": units, "weights": self.blend}
+        options: dict[str, Any] = {"granularity": self.units, "weights": self.blend}
+        if self.is_foreign:
+            options["granularity"] = "passage"
         if self.rerank is not None:
             options["rerank"] = self.rerank
         return options
@@ -113,13 +119,16 @@ class Setting:
         rerank = self.rerank
         if rerank is not None and not isinstance(rerank, str):
             rerank = str(getattr(rerank, "name", type(rerank).__name__))
+        size = None
+        if self.is_foreign:
+            size = self.size
         return {
             "units": self.units,
             "passage": self.blend.passage,
             "lexical": self.blend.lexical,
             "fuse": self.fuse,
             "rerank": rerank,
-            "size": self.size if self.is_foreign else None,
+            "size": size,
             "encoder": self.encoder,
         }
 
@@ -171,7 +180,10 @@ def default_settings(size: int = CHUNK) -> list[Setting]:
 
 
 def other_settings(size: int = CHUNK) -> list[Setting]:
-    """Return settings that are tried on demand: a dearer search, and chunks under Markdown headers."""
+    """Return settings that are tried on demand.
+
+    They are a dearer search, and chunks under Markdown headers.
+    """
     settings = [Setting(name="reranked by tokens", units="proposition", rerank="tokens")]
     if can_chunk():
         sections = f"sections of {size} characters"
@@ -195,7 +207,8 @@ def check_settings(settings: Sequence[Setting], encoders: Sequence[str]) -> None
     """
     if not settings:
         raise InvalidInputError("expected at least one setting to compare, got none")
-    [(name, times)] = Counter(setting.name for setting in settings).most_common(1)
+    names = [setting.name for setting in settings]
+    [(name, times)] = Counter(names).most_common(1)
     if times > 1:
         raise InvalidInputError(f"two settings are called {name!r}: give each its own name")
     for setting in settings:
@@ -224,7 +237,7 @@ def chunks(documents: Sequence[Document], units: str, size: int) -> list[Unit]:
     library = require("langchain_text_splitters", extra="langchain")
     splitter = library.RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0)
     headers = library.MarkdownHeaderTextSplitter(_HEADERS)
-    found = []
+    pieces = []
     for document in documents:
         texts = [document.text]
         if units == "section":
@@ -233,10 +246,10 @@ def chunks(documents: Sequence[Document], units: str, size: int) -> list[Unit]:
         for text in texts:
             for piece in splitter.split_text(text):
                 start, at = _place(document.text, piece, at)
-                found.append(
+                pieces.append(
                     Unit("", piece, Granularity.PASSAGE, document.id, document.id, start, at)
                 )
-    return found
+    return pieces
 
 
 def _place(text: str, piece: str, at: int) -> tuple[int, int]:

@@ -93,14 +93,16 @@ def difference(
     gains = np.asarray(values, np.float64) - _like(others, values)
     sums, sizes = _by_group(gains, groups)
     mean = float(gains.mean())
-    low, high = mean, mean
+    low = mean
+    high = mean
     if gains.any() and len(sums) > 1:
         means = _resampled_means(sums, sizes)
         lower, upper = np.percentile(means, [100 * LEVEL / 2, 100 - 100 * LEVEL / 2])
         widening = _widening(len(sums))
         low = mean - widening * (mean - float(lower))
         high = mean + widening * (float(upper) - mean)
-    wins, losses = (int(np.count_nonzero(sign * gains > 0)) for sign in (1, -1))
+    wins = int(np.count_nonzero(gains > 0))
+    losses = int(np.count_nonzero(gains < 0))
     ties = len(gains) - wins - losses
     return Difference(mean, low, high, _p_of_signs(sums), wins, losses, ties)
 
@@ -112,7 +114,10 @@ def interval(values: Sequence[float], groups: Sequence[str]) -> tuple[float, flo
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number (Holm, 1979): below α, none is a false alarm but by a chance of α."""
+    """Return p-values corrected for their number (Holm, 1979).
+
+    Of those below α, one is a false alarm with a chance of α at most.
+    """
     order = np.argsort(p_values, kind="stable").tolist()
     corrected = [0.0] * len(p_values)
     highest = 0.0
@@ -127,8 +132,8 @@ def not_worse(values: Mapping[str, Sequence[float]], groups: Sequence[str]) -> d
 
     The largest difference of another setting to it, each over its own spread, is compared with the
     largest one where all differences of a document get one random sign. The best of many settings
-    looks better than it is, and this allows for that: a setting that is as good as the best is below
-    `LEVEL` with a chance of `LEVEL` at most (maxT of Westfall and Young, 1993).
+    looks better than it is, and this allows for that: a setting that is as good as the best is
+    below `LEVEL` with a chance of `LEVEL` at most (maxT of Westfall and Young, 1993).
     """
     names = list(values)
     table = np.array([np.asarray(values[name], np.float64) for name in names])
@@ -163,13 +168,16 @@ def recommend(
     means = {name: float(np.mean(scores)) for name, scores in values.items()}
     best = max(means, key=lambda name: (means[name], -costs[name]))
     p_values = not_worse(values, groups)
-    level = [name for name in values if p_values[name] > LEVEL or name == best]
+    level = []
+    for name in values:
+        if name == best or p_values[name] > LEVEL:
+            level.append(name)
     level.sort(key=lambda name: costs[name])
-    chosen = level[0]
+    cheapest = level[0]
     compared = None
-    if chosen != best:
-        compared = difference(values[chosen], values[best], groups)
-    return Recommendation(chosen, best, tuple(level), compared)
+    if cheapest != best:
+        compared = difference(values[cheapest], values[best], groups)
+    return Recommendation(cheapest, best, tuple(level), compared)
 
 
 def smallest_difference(questions: int, disagreement: float = DISAGREEMENT) -> float:
@@ -201,7 +209,10 @@ def _like(others: Sequence[float], values: Sequence[float]) -> Values:
 
 
 def _by_group(values: Values, groups: Sequence[str]) -> tuple[Values, Values]:
-    """Return the sum of each group's values, and its number of questions. Values: (questions, …)."""
+    """Return the sum of each group's values, and its number of questions.
+
+    Shape of the values: (questions, …).
+    """
     _check(len(values), groups)
     _, numbers = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
     sizes = np.bincount(numbers).astype(np.float64)
@@ -223,7 +234,10 @@ def _resampled_means(sums: Values, sizes: Values) -> Values:
 
 
 def _widening(groups: int) -> float:
-    """Return how much wider an interval is for so few groups: Student's quantile over the normal one's."""
+    """Return how much wider an interval is for so few groups.
+
+    That is Student's quantile over the normal distribution's.
+    """
     freedom = groups - 1
     # Cornish and Fisher's expansion; the terms that are left out matter below four groups.
     quantile = _Z + (_Z**3 + _Z) / (4 * freedom)
@@ -247,7 +261,7 @@ def _largest(sums: Values) -> Values:
 
 
 def _share_as_large(gains: Values, least: float, statistic: Callable[[Values], Values]) -> float:
-    """Return the share of sums with random signs whose statistic is as large as the one that was measured.
+    """Return the share of random signs whose statistic is as large as the measured one.
 
     Of few groups all signs are tried.
 

@@ -1,4 +1,7 @@
-"""An encoder that encodes each text once and keeps the vectors in a folder, so that a killed run goes on."""
+"""An encoder that encodes each text once.
+
+Vectors are kept in a folder, so that a killed run goes on.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +59,24 @@ class VectorCache:
 
     def seconds(self, texts: Sequence[str]) -> float:
         """Return how long it took to encode some distinct units, in this run or an earlier one."""
-        return sum(self._seconds.get(self._key("unit", text), 0.0) for text in set(texts))
+        keys = {self._key("unit", text) for text in texts}
+        seconds = 0.0
+        for key in keys:
+            seconds += self._seconds.get(key, 0.0)
+        return seconds
 
     def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the encoder's vectors of tokens, which are not kept. Shape of each: (tokens, dim)."""
+        """Return the encoder's vectors of tokens, which are not kept.
+
+        Shape of each: (tokens, dim).
+        """
         return token_vector_encoder(self.encoder).encode_query_tokens(texts)
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the encoder's vectors of tokens, which are not kept. Shape of each: (tokens, dim)."""
+        """Return the encoder's vectors of tokens, which are not kept.
+
+        Shape of each: (tokens, dim).
+        """
         return token_vector_encoder(self.encoder).encode_unit_tokens(texts)
 
     def _key(self, side: str, text: str) -> bytes:
@@ -72,9 +85,13 @@ class VectorCache:
     def _encode(
         self, side: str, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]
     ) -> Vectors:
-        keys = [self._key(side, text) for text in texts]
-        pairs = zip(keys, texts, strict=True)
-        new = {key: text for key, text in pairs if key not in self._vectors}
+        keys = []
+        new = {}
+        for text in texts:
+            key = self._key(side, text)
+            keys.append(key)
+            if key not in self._vectors:
+                new[key] = text
         # By length, so that a block holds texts that are padded alike.
         order = sorted(new, key=lambda key: len(new[key]))
         with progress_bar(
@@ -83,7 +100,8 @@ class VectorCache:
             for start in range(0, len(order), _BLOCK):
                 block = order[start : start + _BLOCK]
                 began = time.perf_counter()
-                vectors = to_matrix(encode([new[key] for key in block]), len(block))
+                texts_of_block = [new[key] for key in block]
+                vectors = to_matrix(encode(texts_of_block), len(block))
                 seconds = (time.perf_counter() - began) / len(block)
                 self._keep(block, vectors, [seconds] * len(block))
                 self._write(block, vectors, seconds)

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from factoid.evaluate.comparison import Comparison
 from factoid.evaluate.measures import BUDGETS
 
-WIDTH, HEIGHT = 640, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 20, 12, 52  # margins
+WIDTH = 640
+HEIGHT = 320
+_LEFT = 66  # margins
+_RIGHT = 20
+_TOP = 12
+_BOTTOM = 52
 _STEPS = 5  # between ticks, about
 
 
@@ -60,18 +64,18 @@ class Figure:
 
 
 def words_curve(comparison: Comparison) -> Figure:
-    """Return the share of questions answered within the first words of context (Dense X Retrieval, Figure 4)."""
+    """Return the share of questions answered within the first words of context.
+
+    It is Figure 4 of Dense X Retrieval.
+    """
     most = BUDGETS[-1]
     series = []
     for number, tried in enumerate(comparison.tried):
-        shares = comparison.curves[tried.name]
-        points = [
-            (_x(words / most), _y(share)) for words, share in zip(BUDGETS, shares, strict=True)
-        ]
-        labels = [
-            f"{tried.name}: {100 * share:.1f} % within {words} words"
-            for words, share in zip(BUDGETS, shares, strict=True)
-        ]
+        points = []
+        labels = []
+        for words, share in zip(BUDGETS, comparison.curves[tried.name], strict=True):
+            points.append((_x(words / most), _y(share)))
+            labels.append(f"{tried.name}: {100 * share:.1f} % within {words} words")
         series.append(Series(tried.name, number, points, labels))
     ticks = [Tick(_x(words / most), str(words)) for words in (0, 100, 200, 300, 400, 500)]
     return Figure(ticks, _shares(0.0, 1.0), series)
@@ -79,8 +83,11 @@ def words_curve(comparison: Comparison) -> Figure:
 
 def cost_and_quality(comparison: Comparison) -> Figure:
     """Return the deciding measure of each setting over the size of its vectors."""
-    sizes = {row.tried.name: row.tried.bytes / 1e6 for row in comparison.rows}
-    means = {row.tried.name: row.means[comparison.measure] for row in comparison.rows}
+    sizes = {}  # in MB
+    means = {}
+    for row in comparison.rows:
+        sizes[row.tried.name] = row.tried.bytes / 1e6
+        means[row.tried.name] = row.means[comparison.measure]
     step = _step(max(sizes.values()) or 1.0)
     most = step * math.ceil(max(sizes.values()) * 1.05 / step) or step
     low = math.floor(10 * min(means.values()) - 0.5) / 10
@@ -116,4 +123,7 @@ def _step(most: float) -> float:
     """Return a round distance of ticks."""
     rough = most / _STEPS
     power = 10 ** math.floor(math.log10(rough))
-    return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough))
+    for factor in (1, 2, 5):
+        if power * factor >= rough:
+            return float(power * factor)
+    return float(power * 10)

@@ -11,13 +11,16 @@ from typing import Any
 
 from factoid._optional import require
 from factoid.evaluate.comparison import Comparison, Tried
-from factoid.evaluate.measures import BUDGETS, MEASURES
+from factoid.evaluate.measures import BUDGETS
 from factoid.evaluate.statistics import Recommendation
 from factoid.files.atomic import write_file
 from factoid.report.figures import cost_and_quality, words_curve
 
 LARGEST = 2_000_000
-"""Bytes of a page: of more questions than fit, those on which settings agree are shown without texts."""
+"""Bytes of a page.
+
+Of more questions than fit, those on which settings agree are shown without texts.
+"""
 
 _RESERVE = 120_000  # bytes for all but the questions
 _SHOWN = 320  # characters of a text
@@ -27,7 +30,7 @@ _FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BestUnit:
     """The best unit of one kind for a question, as it is shown."""
 
     kind: str
@@ -48,7 +51,7 @@ class QuestionView:
     Attributes:
         right: "1" or "0" for each setting: whether the deciding measure is more than 0.
         verdicts: For each setting, what became of the question.
-        found: Best units side by side; empty where the page has no room for them.
+        best_units: Side by side, one of each kind; empty where the page has no room for them.
     """
 
     number: int
@@ -58,7 +61,7 @@ class QuestionView:
     is_generated: bool
     right: str
     verdicts: Sequence[str]
-    found: Sequence[Found]
+    best_units: Sequence[BestUnit]
 
 
 def render(comparison: Comparison) -> str:
@@ -89,12 +92,12 @@ def render(comparison: Comparison) -> str:
             comparison=comparison,
             rows=comparison.rows,
             by_measure=recommendations(comparison),
-            measures=list(dict.fromkeys((comparison.measure, *MEASURES))),
+            measures=comparison.measures,
             budgets=BUDGETS,
             curve=words_curve(comparison),
             costs=cost_and_quality(comparison),
-            questions=[jinja.utils.markupsafe.Markup(html) for html in questions],
-            names=[tried.name for tried in comparison.tried],
+            questions=list(map(jinja.utils.markupsafe.Markup, questions)),
+            names=_names(comparison),
             advised=_advised(comparison),
             script=jinja.utils.markupsafe.Markup(script),
             style=jinja.utils.markupsafe.Markup(style),
@@ -122,7 +125,8 @@ def recommendations(comparison: Comparison) -> dict[str, Recommendation]:
 
 def _advised(comparison: Comparison) -> Tried:
     name = comparison.recommendation.setting
-    return next(tried for tried in comparison.tried if tried.name == name)
+    by_name = {tried.name: tried for tried in comparison.tried}
+    return by_name[name]
 
 
 def _hash(text: str) -> str:
@@ -135,29 +139,37 @@ def _hash(text: str) -> str:
 
 
 def _fitting(comparison: Comparison, template: Any) -> list[str]:
-    """Return the HTML of each question, with texts where there is room: first where settings disagree."""
-    views = [_view(comparison, number) for number in range(len(comparison.asked))]
-    bare = [
-        template.render(question=_without_texts(view), names=_names(comparison)) for view in views
-    ]
-    room = LARGEST - _RESERVE - sum(len(html.encode()) for html in bare)
-    html = list(bare)
-    order = sorted(range(len(views)), key=lambda number: len(set(views[number].right)) == 1)
-    for number in order:
-        full = template.render(question=views[number], names=_names(comparison))
-        room -= len(full.encode()) - len(bare[number].encode())
+    """Return the HTML of each question, with texts where there is room.
+
+    Questions on which settings disagree get theirs first.
+    """
+    names = _names(comparison)
+    disagreed = []
+    agreed = []
+    views = []
+    htmls = []
+    room = LARGEST - _RESERVE
+    for number in range(len(comparison.asked)):
+        view = _view(comparison, number)
+        views.append(view)
+        without_texts = template.render(question=replace(view, best_units=()), names=names)
+        htmls.append(without_texts)
+        room -= len(without_texts.encode())
+        if len(set(view.right)) == 1:
+            agreed.append(number)
+        else:
+            disagreed.append(number)
+    for number in [*disagreed, *agreed]:
+        with_texts = template.render(question=views[number], names=names)
+        room -= len(with_texts.encode()) - len(htmls[number].encode())
         if room < 0:
             break
-        html[number] = full
-    return html
+        htmls[number] = with_texts
+    return htmls
 
 
 def _names(comparison: Comparison) -> list[str]:
     return [tried.name for tried in comparison.tried]
-
-
-def _without_texts(view: QuestionView) -> QuestionView:
-    return replace(view, found=())
 
 
 def _view(comparison: Comparison, number: int) -> QuestionView:
@@ -165,28 +177,36 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
     right = ""
     verdicts = []
     for tried in comparison.tried:
-        right += "1" if comparison.values_by_setting[tried.name][number] > 0 else "0"
+        is_right = comparison.values_by_setting[tried.name][number] > 0
+        right += str(int(is_right))
         verdicts.append(comparison.answers[tried.name][number].verdict)
-    found = []
+    best_units = []
     for kind in _BESIDE:
         setting = _of_kind(comparison, kind)
-        top = comparison.answers[setting][number].top if setting else None
+        if not setting:
+            continue
+        top = comparison.answers[setting][number].top
         if top is None:
             continue
         text = _cut(top.text)
         source = _cut(top.source)
+        after = top.after
+        if text == source:
+            text = ""
+        if len(source) < len(top.source):
+            after = ""
         parts = ", ".join(f"{name} {score:.3f}" for name, score in top.parts.items())
-        found.append(
-            Found(
+        best_units.append(
+            BestUnit(
                 kind,
                 setting,
-                "" if text == source else text,
+                text,
                 top.document,
                 top.score,
                 parts,
                 top.before,
                 source,
-                "" if len(source) < len(top.source) else top.after,
+                after,
             )
         )
     return QuestionView(
@@ -197,7 +217,7 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
         asked.is_generated,
         right,
         verdicts,
-        found,
+        best_units,
     )
 
 
@@ -210,4 +230,6 @@ def _of_kind(comparison: Comparison, kind: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[: _SHOWN - 1]}…"

@@ -1,10 +1,9 @@
 """Read and write FAISS's own files.
 
-They may come from a stranger, so what FAISS does not check is checked here.
-
-FAISS trusts the numbers in a file: a graph whose links lead outside of it would be read from
-anywhere in memory. So an index is used only if it is of the expected class, and its parts have the
-sizes and ranges that this class needs.
+They may come from a stranger, so what FAISS does not check is checked here. FAISS trusts the
+numbers in a file: a graph whose links lead outside of it would be read from anywhere in memory. So
+an index is used only if it is of the expected class, and its parts have the sizes and ranges that
+this class needs.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from factoid.vectors.kinds import Kind, make
 _BLOCK = 1 << 20
 _ROOM = 8  # FAISS counts up to four bytes for each byte of some arrays
 
-# Fields of lists of codes in blocks.
+# Fields of an index whose lists hold codes in blocks.
 _OF_BLOCKS = ("M", "nbits", "ksub", "M2", "bbs", "qb", "by_residual")
 
 _alone = Exclusion()  # FAISS's limits are those of the process
@@ -89,7 +88,7 @@ def _check_index(any_index: Any, any_expected: Any, dim: int) -> None:
     index = faiss.downcast_index(any_index)
     expected = faiss.downcast_index(any_expected)
     same = type(index) is type(expected)
-    # Of the inner product.
+    # Exact indexes of the inner product may have either class.
     flat = isinstance(index, faiss.IndexFlat) and isinstance(expected, faiss.IndexFlat)
     _check(same or flat, "it is of another kind")
     _check(

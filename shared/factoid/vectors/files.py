@@ -96,10 +96,9 @@ def save(
 def sweep(path: Path, *, generation: int, latest: int) -> None:
     """Remove files of other generations, and what a killed process left.
 
-    The path has no generation and ending.
-
-    Files between a generation and the latest one stay: another process has just written them. Later
-    ones are from before a backup of the database was restored.
+    The path has no generation and ending. Files between a generation and the latest one stay:
+    another process has just written them. Later ones are from before a backup of the database was
+    restored.
     """
     for file in index_files(path):
         number = _generation(path, file)
@@ -121,9 +120,8 @@ def load(
 ) -> Loaded | None:
     """Read what `save` wrote.
 
-    Returns None, with a line in the log, if there is nothing that can be trusted.
-
-    Of several generations, which a killed process may leave, it is the latest.
+    The result is None, with a line in the log, if there is nothing that can be trusted. Of several
+    generations, which a killed process may leave, it is the latest.
 
     Args:
         path: The path without generation and ending.
@@ -162,7 +160,7 @@ def index_files(path: Path) -> list[Path]:
     """
     pattern = re.compile(rf"{re.escape(path.name)}-{_BEHIND_THE_NAME}")
     named = path.parent.glob(f"{glob.escape(path.name)}-*")
-    # No pipe or device.
+    # A pipe or device would block a reader.
     files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]
     return sorted(files, key=lambda file: (_generation(path, file), file.suffix))
 
@@ -170,9 +168,8 @@ def index_files(path: Path) -> list[Path]:
 def is_complete(file: Path) -> bool:
     """Return whether a file with a record, and the file that it names, are there.
 
-    They may be other than they were written.
-
-    A process that was killed while it removed or replaced them may leave one of them.
+    They may be other than they were written. A process that was killed while it removed or replaced
+    them may leave one of them.
     """
     try:
         record, _ = read_arrays(file)

@@ -1,9 +1,7 @@
 """Search copies of an index on GPUs.
 
-The index itself stays on the CPU, where it is changed and saved.
-
-docs/store.md has a table of what is searched where. If a GPU fails, that is logged, and the CPU
-takes over for a minute.
+The index itself stays on the CPU, where it is changed and saved. docs/store.md has a table of what
+is searched where. If a GPU fails, that is logged, and the CPU takes over for a minute.
 """
 
 from __future__ import annotations
@@ -113,12 +111,10 @@ def to_gpu(
 ) -> VectorIndex:
     """Return an index that searches the vectors of `index` on GPUs, or `index` itself.
 
-    Raise as `check_device`.
-
-    The returned index takes over the vectors on the CPU: from then on only it may be changed, and
-    it is copied to the GPUs again at its next search. `save` writes it as it would write `index`.
-    Several GPUs hold a copy each and share the queries, or with `shard` a part each. With `float16`
-    a `Flat` index is held in half precision.
+    Errors are those of `check_device`. The returned index takes over the vectors on the CPU: from
+    then on only it may be changed, and it is copied to the GPUs again at its next search. `save`
+    writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or
+    with `shard` a part each. With `float16` a `Flat` index is held in half precision.
     """
     numbers = check_device(device)
     if not numbers:
@@ -222,9 +218,8 @@ class GpuCopy:
     def _copied(self, index: Any) -> list[Any]:
         """Copy an index to the GPUs.
 
-        FAISS raises RuntimeError if memory is short, or if the kind has no GPU form.
-
-        Of an array an empty index is copied, to which `_append` adds the vectors.
+        FAISS raises RuntimeError if memory is short, or if the kind has no GPU form. Of an array an
+        empty index is copied, to which `_append` adds the vectors.
         """
         import faiss
 

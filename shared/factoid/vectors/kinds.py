@@ -57,7 +57,7 @@ _MOST_LISTS = 65_536
 _FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth trying
 # Up to this, comparing a query with all centroids is cheap; above it, a graph finds the lists.
 _SEARCHED_LISTS = 16_384
-# In a factory string: a store from a stranger must not ask for 10 billion lists.
+# The largest number in a factory string: a store from a stranger must not ask for 10 billion lists.
 _LARGEST_NUMBER = 1 << 20
 _LONGEST = 200  # characters of a factory string
 
@@ -230,11 +230,9 @@ def usable_kind(kind: str, dim: int, count: int) -> str:
 def search_width(kind: Kind, parameters: Parameters, *, k: int, share: float, count: int) -> int:
     """Return `nprobe` or `efSearch` for a search of k among a share of `count` vectors.
 
-    The share is above 0. The result is 0 if the kind has neither parameter.
-
-    The defaults were chosen on 100,000 clustered vectors of 384 components. They are divided by the
-    share, so that as many vectors are compared as without a filter. Values from the caller are
-    kept.
+    The share is above 0. The result is 0 if the kind has neither parameter. The defaults were
+    chosen on 100,000 clustered vectors of 384 components. They are divided by the share, so that as
+    many vectors are compared as without a filter. Values from the caller are kept.
     """
     if kind.family == "lists":
         probes = parameters.get("nprobe") or int(_probes(kind.lists) / share)

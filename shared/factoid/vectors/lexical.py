@@ -42,10 +42,8 @@ Numbers = NDArray[np.integer[Any]]
 class Segment(NamedTuple):
     """The postings of texts that came one after the other, by term.
 
-    A text is known by its number in the segment.
-
-    Methods that read postings raise ChangedPieceError for those in a file that are not as they were
-    written.
+    A text is known by its number in the segment. Methods that read postings raise ChangedPieceError
+    for those in a file that are not as they were written.
     """
 
     terms: NDArray[np.uint64]  # ascending. Shape: (terms,)
@@ -132,10 +130,8 @@ class Segment(NamedTuple):
 class LexicalIndex:
     """Texts by row, scored by BM25 (k1 0.3, b 0.75).
 
-    Reads may run in several threads at once, but not during `update`.
-
-    All methods that score or change texts raise ChangedPieceError if a file that the index is read
-    from is damaged.
+    Reads may run in several threads at once, but not during `update`. All methods that score or
+    change texts raise ChangedPieceError if a file that the index is read from is damaged.
 
     Args:
         language: A code of `factoid.vectors.terms.LANGUAGES`, or "" for no stemmer.

@@ -28,9 +28,8 @@ _GROUPED = 32  # scores that are represented by their largest
 class Matrix:
     """Vectors, the first of an array.
 
-    NumPy asks for large pages of memory: reading all of it is then nearly twice as fast.
-
-    `vectors` has the shape (n, dim), float32.
+    NumPy asks for large pages of memory: reading all of it is then nearly twice as fast. `vectors`
+    has the shape (n, dim), float32.
     """
 
     def __init__(self, vectors: Vectors) -> None:
@@ -44,7 +43,7 @@ class Matrix:
         start = len(self.vectors)
         end = start + len(vectors)
         if end > len(self._array) and self._array.nbytes >= _LARGE:
-            # It would point to where the array was: the system moves it without a copy.
+            # This view would point to where the array was: the system moves it without a copy.
             del self.vectors
             self._array.resize((end + end // 32, vectors.shape[1]), refcheck=False)
         elif end > len(self._array):

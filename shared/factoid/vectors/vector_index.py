@@ -222,10 +222,9 @@ class VectorIndex:
     def scores(self, queries: Vectors, ids: RowIds) -> Vectors:
         """Return the inner products of prepared queries with the vectors of these ids.
 
-        The ids are all or most of an exact index.
-
-        They are computed with all vectors. The positions of the ids are kept for the next search
-        that passes the same array. Shapes: (n, dim) and (m,) to (n, m).
+        The ids are all or most of an exact index. They are computed with all vectors. The positions
+        of the ids are kept for the next search that passes the same array. Shapes: (n, dim) and
+        (m,) to (n, m).
         """
         places = self._places(ids)
         scores: Vectors = self.content.products(queries)
@@ -547,10 +546,7 @@ def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def check_vectors(vectors: Vectors, dim: int) -> None:
-    """Raise EncoderMismatchError for vectors of another shape or that are not finite.
-
-    The shape is (n, dim).
-    """
+    """Raise EncoderMismatchError for vectors that are not finite, or not of shape (n, dim)."""
     if vectors.ndim != 2 or vectors.shape[1] != dim:
         raise EncoderMismatchError(
             f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another "

@@ -24,10 +24,8 @@ _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError)
 class Connections:
     """Connections to the database in a folder.
 
-    A database in memory (no folder) has only one, which threads use in turn.
-
-    Before a fork all connections to a file are closed; parent and children open new ones when they
-    need them.
+    A database in memory (no folder) has only one, which threads use in turn. Before a fork all
+    connections to a file are closed; parent and children open new ones when they need them.
     """
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
@@ -122,7 +120,7 @@ class Connections:
         with at_work(), self._lock:
             try:
                 connection = self._writing_connection()
-                # Left by a call that Ctrl-C ended, whose block is still in the traceback.
+                # A call that Ctrl-C ended left it open: its block is still in the traceback.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 yield connection
@@ -173,7 +171,7 @@ class Connections:
                 connection.close()
         connection = open_reader(path, read_only=self.read_only)
         try:
-            # Otherwise indexes of one store could be used with the database of another.
+            # Indexes of one store must not be used with the database of another.
             self._check_place()
         except BaseException:
             connection.close()

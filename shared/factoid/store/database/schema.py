@@ -72,7 +72,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
             connection.execute("BEGIN")  # wait while another process may be creating the store
             is_new = _is_empty(connection)
             connection.execute("COMMIT")
-            # Of a database that is yet to be created.
+            # Only a database that is yet to be created takes this.
             connection.execute(f"PRAGMA page_size = {_PAGE}")
             if path is not None:
                 sqlite.use_wal(connection)
@@ -155,8 +155,8 @@ def check_folder(path: Path) -> None:
                 f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder"
             )
         if names and file.stat().st_size <= 1 and any(FILE not in name.name for name in names):
-            # To SQLite one byte is none. Alone it is what a process leaves that was killed while it
-            # made the store.
+            # SQLite takes a file of one byte for an empty one. Alone it is what a process leaves
+            # that was killed while it made the store.
             raise StoreFormatError(
                 f"{file} is empty, and other files are beside it: it was cut short. Restore it "
                 "from a backup, or index again into a new folder"

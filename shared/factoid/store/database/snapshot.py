@@ -290,9 +290,8 @@ class Snapshot:
     ) -> list[Unit]:
         """Return the allowed units around a span of a document.
 
-        They are the units that overlap it, and `count` units before and after.
-
-        They come in order of the text.
+        They are the units that overlap it, and `count` units before and after. They come in order
+        of the text.
         """
         sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.document = (SELECT row FROM documents WHERE id = :document)
@@ -445,9 +444,8 @@ class Snapshot:
     ) -> tuple[RowIds, RowIds, RowIds, RowIds]:
         """Return the rows of passages, and for each its document, vector and metadata.
 
-        The passages are all, or those of some documents.
-
-        The vector is -1 for a passage without one. Shapes: (n,).
+        The passages are all, or those of some documents. The vector is -1 for a passage without
+        one. Shapes: (n,).
         """
         chosen = ""
         parameters = []
@@ -467,10 +465,8 @@ class Snapshot:
     def touched_passages(self, since: int, last: int) -> tuple[RowIds, RowIds] | None:
         """Return the units removed or altered since a commit, and the passages touched.
 
-        Touched passages are new, altered or over such units.
-
-        The result is None if the changes are no longer known; `last` is the last unit of that
-        commit.
+        Touched passages are new, altered or over such units. The result is None if the changes are
+        no longer known; `last` is the last unit of that commit.
         """
         if since < int(self.meta.get("forgotten") or 0):
             return None

@@ -50,7 +50,7 @@ _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
 _PARAMETERS = 500  # of one statement
-# Of a unit.
+# The texts of a unit.
 _TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")
 _texts_of = attrgetter(*_TEXTS)
 
@@ -284,7 +284,7 @@ class Transaction(Snapshot):
     def remove(self, selected: Selection) -> int:
         """Remove documents with all their units, and units with those under them.
 
-        Returns the number of units removed.
+        The result is the number of units.
         """
         rows = self.chosen_rows(selected)
         self.remove_rows(rows)
@@ -319,7 +319,7 @@ class Transaction(Snapshot):
     def describe(self, selected: Selection, changes: Metadata) -> int:
         """Set metadata keys of units, and of documents all of whose units are among them.
 
-        Returns the number of units changed.
+        The result is the number of units.
 
         Raises:
             InvalidInputError: One of the keys is encoded with the texts.
@@ -388,7 +388,7 @@ class Transaction(Snapshot):
     def forget_failures(self) -> int:
         """Count documents with passages that fell back to their sentences as changed.
 
-        Returns the number of these documents.
+        The result is the number of these documents.
         """
         sql = """UPDATE documents SET digest = ''
             WHERE text IS NOT NULL AND digest <> ? AND row IN (

@@ -132,12 +132,11 @@ def _remember(latest: OrderedDict[str, T], key: str | None, value: T) -> None:
 class LiveIndexes:
     """The indexes of an open store.
 
-    Many threads may search at once, but a thread changes them alone.
-
-    Ctrl-C may come between any two steps of Python code, also in a context manager written in
-    Python, but never between taking one of the interpreter's own locks with `with` and entering the
-    block. So every lock here is one of those, taken by `with` in the function that calls the work:
-    it is released however the call ends.
+    Many threads may search at once, but a thread changes them alone. Ctrl-C may come between any
+    two steps of Python code, also in a context manager written in Python, but never between taking
+    one of the interpreter's own locks with `with` and entering the block. So every lock here is one
+    of those, taken by `with` in the function that calls the work: it is released however the call
+    ends.
     """
 
     def __init__(

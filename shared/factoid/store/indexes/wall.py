@@ -1,11 +1,10 @@
 """Keep what a filter excludes out of every answer.
 
-That holds for hits, parents, neighbours and parts of a score.
-
-A unit passes a filter by its own metadata. A passage is open if it and all units under it pass; a
-document, if it and all of its units do. Only what is open may be returned as a whole, compared or
-read: the text of a passage holds that of its units. A unit that only its kind excludes, as in
-`{"granularity": "passage"}`, leaves its passage open.
+That holds for hits, parents, neighbours and parts of a score. A unit passes a filter by its own
+metadata. A passage is open if it and all units under it pass; a document, if it and all of its
+units do. Only what is open may be returned as a whole, compared or read: the text of a passage
+holds that of its units. A unit that only its kind excludes, as in `{"granularity": "passage"}`,
+leaves its passage open.
 
 Mostly all units of a document have the same metadata, so only passages over units with other
 metadata need a look. They are held in memory, as an index of their own, and follow the database as

@@ -207,7 +207,7 @@ def candidates(k: int) -> int:
 def kinds_to_try(count: int) -> list[str]:
     """Return kinds worth comparing on `count` vectors.
 
-    One of each family and size, `Flat` first.
+    There is one of each family and size, `Flat` first.
     """
     kinds = [EXACT, "SQ8", f"IVF1,{CODES}", f"HNSW{_LINKS}"]
     if count >= _FEWEST_IN_LISTS:

@@ -395,7 +395,7 @@ class VectorIndex:
     def _selector(self, marks: Mask) -> Any:
         """Build a selector of the marked vectors by FAISS's labels.
 
-        Ids if there are lists, and positions otherwise.
+        Labels are ids if there are lists, and positions otherwise.
         """
         import faiss
 

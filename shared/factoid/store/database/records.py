@@ -38,7 +38,7 @@ def to_json(metadata: Metadata) -> str:
     """Return metadata as JSON that reads back equal.
 
     Raises:
-        InvalidInputError: If no JSON does, or they hold too much.
+        InvalidInputError: No JSON reads back equal, or the metadata hold too much.
     """
     check_size(metadata)
     values = dict(metadata)

@@ -602,7 +602,7 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     """Return the units of rows of `UNIT`.
 
     Raises:
-        DamagedRowError: For one that differs from what was written.
+        DamagedRowError: A unit differs from what was written.
     """
     units = []
     rows = list(rows)
@@ -625,7 +625,7 @@ def _metadata(owner: str, text: str) -> Metadata:
     """Parse the metadata of a unit or document.
 
     Raises:
-        DamagedRowError: If there are none that could have been written.
+        DamagedRowError: The text is none that could have been written.
     """
     metadata = parse_metadata(text)
     if metadata is None:

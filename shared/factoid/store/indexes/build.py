@@ -109,7 +109,7 @@ class VectorBuilder:
     ) -> bool:
         """Apply the changes since a generation to an index.
 
-        Return whether it is then as good as a rebuilt one.
+        The result says whether it is then as good as a rebuilt one.
         """
         index = state.index
         change = _change_since(state, snapshot, since)

@@ -97,7 +97,7 @@ class IndexState:
     def selection(self, snapshot: Snapshot, options: SearchOptions, wall: Wall | None) -> Mask:
         """Return a mask of the units that a wall and the ids of a search allow.
 
-        One of them is given. Shape: (n,).
+        At least one of both is given. Shape: (n,).
         """
         document_ids = options.document_ids
         unit_ids = options.unit_ids

@@ -62,9 +62,8 @@ def read_result(source: Json) -> Layout:
 def _read(source: Json) -> Layout:
     result = _result(source)
     content = result.get("markdown", result.get("content"))
-    if not isinstance(content, str) or not (
-        "markdown" in result or isinstance(result.get("pages"), list)
-    ):
+    is_layout = "markdown" in result or isinstance(result.get("pages"), list)
+    if not isinstance(content, str) or not is_layout:
         names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
         raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
     sources = result.get("pages") or []
@@ -90,13 +89,13 @@ def _read(source: Json) -> Layout:
                 spans.append(span)
     _check_overlaps(content, spans)
     form = result.get("contentFormat")
-    pages = tuple(
-        _page(page, number, _spans(page, places)) for number, page in enumerate(sources, start=1)
-    )
+    pages = []
+    for number, page in enumerate(sources, start=1):
+        pages.append(_page(page, number, _spans(page, places)))
     return Layout(
         content,
         is_markdown="markdown" in (form, *result) or (form is None and not elements),
-        pages=pages or broken_pages(content),
+        pages=tuple(pages) or broken_pages(content),
         words=_words(zip(pages, sources, strict=True), places),
         elements=tuple(element for element in figures + elements if element.spans),
         tables=tuple(tables),
@@ -132,7 +131,7 @@ def _result(source: Json) -> Json:
                 "read_layout(contents[0])"
             )
         result = texts[0]
-    if any("_" in name for name in result):
+    if "_" in "".join(result):  # a name
         result = _renamed(result, lambda name: re.sub("_(.)", lambda match: match[1].upper(), name))
     if "readResults" in result:
         result = _as_version_3(result)
@@ -188,8 +187,11 @@ def _words(pages: Iterable[tuple[Page, Json]], places: Places) -> list[Box]:
 def _table(source: Json, places: Places) -> Table:
     """Return a table, cell by cell as the service returns it."""
     cells = list(map(_cell, source.get("cells") or []))
-    rows = max([int(source["rowCount"]), *(cell.row + cell.row_span for cell in cells)])
-    columns = max([int(source["columnCount"]), *(cell.column + cell.column_span for cell in cells)])
+    rows = int(source["rowCount"])
+    columns = int(source["columnCount"])
+    for cell in cells:
+        rows = max(rows, cell.row + cell.row_span)
+        columns = max(columns, cell.column + cell.column_span)
     regions = tuple(_regions(source))
     caption = source.get("caption") or {}
     return Table(
@@ -230,20 +232,27 @@ def _cell(source: Json) -> Cell:
 
 
 def _spans(source: Json, places: Places) -> tuple[Span, ...]:
-    spans = [source["span"]] if source.get("span") else source.get("spans") or []
-    bounds = [(span["offset"], span["offset"] + span["length"]) for span in spans]
-    for start, stop in bounds:
-        if not 0 <= start <= stop:
-            raise ValueError(f"a span has the offset {start} and the length {stop - start}")
-    end = len(places) - 1
-    return tuple((places[min(start, end)], places[min(stop, end)]) for start, stop in bounds)
+    spans = source.get("spans") or []
+    if source.get("span"):
+        spans = [source["span"]]
+    last = len(places) - 1
+    bounds = []
+    for span in spans:
+        start = span["offset"]
+        length = span["length"]
+        end = start + length
+        if not 0 <= start <= end:
+            raise ValueError(f"a span has the offset {start} and the length {length}")
+        bounds.append((places[min(start, last)], places[min(end, last)]))
+    return tuple(bounds)
 
 
 def _extent(source: Json, places: Places) -> Span | None:
     spans = _spans(source, places)
-    if spans:
-        return (min(start for start, _ in spans), max(end for _, end in spans))
-    return None
+    if not spans:
+        return None
+    starts, ends = zip(*spans, strict=True)
+    return (min(starts), max(ends))
 
 
 def _regions(source: Json) -> Iterator[Region]:
@@ -316,9 +325,8 @@ def _continues_element(character: str, before: str) -> bool:
     Such are marks, joined emoji and line ends.
     """
     is_part = unicodedata.category(character)[0] == "M" or "\U0001f3fb" <= character <= "\U0001f3ff"
-    return before != "" and (
-        is_part or "\u200d" in (character, before) or before + character == "\r\n"
-    )
+    is_joined = "\u200d" in (character, before) or before + character == "\r\n"
+    return before != "" and (is_part or is_joined)
 
 
 def _as_version_3(result: Json) -> Json:
@@ -341,7 +349,9 @@ def _as_version_3(result: Json) -> Json:
             lines.append((f"#/readResults/{number}/lines/{row}", line))
         for name, line in sorted(lines, key=lambda line: homes.get(line[0], -1)):
             begin = at
-            height = above[7] - above[1] if above else 0
+            height = 0.0
+            if above:
+                height = above[7] - above[1]
             for word in line["words"]:
                 word["span"] = {"offset": at, "length": len(word["content"])}
                 texts.append(word["content"])
@@ -384,8 +394,9 @@ def _version_2_tables(copy: Json) -> tuple[list[dict[str, Any]], dict[str, int]]
                 cell["kind"] = "content"
                 if is_header:
                     cell["kind"] = "columnHeader"
-                names = (name.rpartition("/words/")[0] for name in cell.get("elements") or [])
-                homes |= dict.fromkeys(names, len(tables))
+                for name in cell.get("elements") or []:
+                    line = name.rpartition("/words/")[0]
+                    homes[line] = len(tables)
             tables.append(table | {"spans": [], "boundingRegions": [table | place]})
     return tables, homes
 

@@ -106,7 +106,9 @@ def _blocks(layout: Layout) -> Iterator[LayoutBlock]:
             yield block
         at = max(at, end)
     yield from read(TracedText.of(content, at))
-    yield from (LayoutBlock("table", table=table) for table in layout.tables if not table.span)
+    for table in layout.tables:
+        if not table.span:
+            yield LayoutBlock("table", table=table)
 
 
 def _table_pieces(content: str, table: Table) -> Iterator[Piece]:
@@ -125,8 +127,10 @@ def _table_pieces(content: str, table: Table) -> Iterator[Piece]:
 
 def _markdown_pieces(content: str) -> Iterator[Piece]:
     for pattern, read in ((_FIGURE, _figure), (COMMENT, _comment), (FENCE, _code)):
-        matches = (match for match in pattern.finditer(content) if match["unclosed"] is None)
-        yield from ((*match.span(), read(content, *match.span())) for match in matches)
+        for match in pattern.finditer(content):
+            if match["unclosed"] is None:
+                start, end = match.span()
+                yield start, end, read(content, start, end)
 
 
 def _prose(text: TracedText) -> Iterator[LayoutBlock]:
@@ -152,7 +156,9 @@ def _paragraph(text: TracedText) -> LayoutBlock:
 def _figure(content: str, start: int, end: int) -> LayoutBlock:
     source = content[start:end]
     caption = _CAPTION.search(source)
-    begin, stop = caption.span(1) if caption else (0, 0)
+    begin = stop = 0
+    if caption:
+        begin, stop = caption.span(1)
     rest = _CAPTION.sub("", source, count=1)
     values = []
     for match in COMMENT.finditer(rest):
@@ -190,11 +196,11 @@ def _element_pieces(layout: Layout) -> Iterator[Piece]:
         block = LayoutBlock(_KINDS.get(element.role, "text"), text)
         if element.role == "figure":
             caption = join([TracedText.of(content, *span) for span in element.caption], " ")
-            block = LayoutBlock(
-                "figure", caption, inside=" ".join(text.text.replace(caption.text, " ").split())
-            )
+            inside = " ".join(text.text.replace(caption.text, " ").split())
+            block = LayoutBlock("figure", caption, inside=inside)
         yield *element.spans[0], block
-        yield from ((*span, None) for span in element.spans[1:])
+        for span in element.spans[1:]:
+            yield *span, None
 
 
 def _uncovered(text: TracedText) -> Iterator[LayoutBlock]:

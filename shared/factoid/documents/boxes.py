@@ -66,11 +66,13 @@ def lines(boxes: Iterable[Box]) -> list[Region]:
     """Return words as lines: the rectangles around words that follow each other at one height."""
     rows: list[Region] = []
     for _, _, page, word in boxes:
-        line = rows[-1].rectangle if rows and rows[-1].page == page else None
+        line = None
+        if rows and rows[-1].page == page:
+            line = rows[-1].rectangle
         if line and word and _continues(line, word):
-            rows[-1] = Region(
-                page, (line[0], min(line[1], word[1]), word[2], max(line[3], word[3]))
-            )
+            top = min(line[1], word[1])
+            bottom = max(line[3], word[3])
+            rows[-1] = Region(page, (line[0], top, word[2], bottom))
         elif word or line != ():  # one region is enough for a page without known words
             rows.append(Region(page, word))
     return rows

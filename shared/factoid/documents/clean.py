@@ -38,7 +38,8 @@ def clean(layout: Layout, *, without: Iterable[str] = ()) -> LayoutDocument:
     changes: dict[str, int] = {}
     for name, rule in RULES.items():
         before = blocks
-        blocks = blocks if name in skipped else rule(blocks)
+        if name not in skipped:
+            blocks = rule(blocks)
         same = {*map(id, blocks)}
         if count := sum(id(block) not in same for block in before):
             changes[name] = count
@@ -53,13 +54,10 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
 
     def edits(text: str) -> list[Edit]:
         proposed = rule(text)
+        fixed: set[int] = set()
         if proposed:
-            fixed = set()
             for start, end in rules.verbatim(text):
-                for place in range(start, end):
-                    fixed.add(place)
-        else:
-            fixed = set()
+                fixed.update(range(start, end))
         edited = []
         for edit in proposed:
             if fixed.isdisjoint(range(edit[0], edit[1])):
@@ -75,8 +73,12 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
     for block in blocks:
         if block.kind != "code":
             changes = edits(block.text.text)
-            text = block.text.edit(changes).strip() if changes else block.text
-            table = block.table.map_texts(edit) if block.table else None
+            text = block.text
+            if changes:
+                text = text.edit(changes).strip()
+            table = block.table
+            if table:
+                table = table.map_texts(edit)
             inside = edit(block.inside)
             if (text, table, inside) != (block.text, block.table, block.inside):
                 block = replace(block, text=text, table=table, inside=inside)

@@ -148,8 +148,9 @@ class LayoutDocument:
         Raises:
             InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
         """
-        chosen = {*kinds}
-        if unknown := chosen - {*get_args(PartKind)}:
+        chosen = set(kinds)
+        unknown = chosen - set(get_args(PartKind))
+        if unknown:
             raise InvalidInputError(
                 f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}"
             )
@@ -182,9 +183,8 @@ class LayoutDocument:
         if part.kind != "figure":
             path = part.path[:-1]  # without the heading, which is in the text
         facts = {"kind": part.kind, "pages": pages, "offset": offset, LAYOUT: pack(boxes)}
-        return Document(
-            part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)}
-        )
+        of_part = {**metadata, **_known(facts)}
+        return Document(part.text, self.title, ", ".join(path), metadata=of_part)
 
     def _table(
         self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]
@@ -266,8 +266,14 @@ def assembled(
     headings: list[tuple[int, str]] = []  # the path, each heading with its depth from 1
     for group in grouped(blocks, lambda _, block: block.kind in ("title", "heading")):
         head = group[0]
-        texts = [block.text for block in group if block.kind not in _NOT_RUNNING]
-        texts += [block.text for block in group if block.kind == "footnote"]
+        texts = []
+        footnotes = []
+        for block in group:
+            if block.kind == "footnote":
+                footnotes.append(block.text)
+            elif block.kind not in _NOT_RUNNING:
+                texts.append(block.text)
+        texts += footnotes
         kind: Literal["text", "heading", "reference"] = "heading"
         if texts:
             kind = "text"

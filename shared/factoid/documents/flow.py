@@ -34,9 +34,10 @@ def goes_on(before: str, after: str) -> bool:
     after = after.lstrip()
     if not before or not after or _ITEM.match(after) or _SENTENCE_END.search(before):
         return False
-    return bool(
-        _IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1])
-    )
+    if _IS_OPEN.search(before):
+        return True
+    is_lower = after[:1].lower() == after[:1]
+    return is_lower and _GOES_ON.match(after) is not None
 
 
 def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -85,7 +86,9 @@ def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     waiting: LayoutBlock | None = None  # a caption above its figure
     for place, block in enumerate(blocks):
         if block.kind in ("text", "furniture") and _FIGURE_CAPTION.match(block.text.text):
-            after = blocks[place + 1] if place + 1 < len(blocks) else None
+            after = None
+            if place + 1 < len(blocks):
+                after = blocks[place + 1]
             if result and result[-1].kind == "figure" and not result[-1].text.text:
                 result[-1] = replace(result[-1], text=block.text)
             elif after and after.kind == "figure" and not after.text.text:
@@ -107,7 +110,9 @@ def join_tables(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """
     result: list[LayoutBlock] = []
     for block in blocks:
-        before = result[-1] if result else None
+        before = None
+        if result:
+            before = result[-1]
         joined = None
         if block.table and before and before.table:
             first = replace(before.table, pages=_pages(before.table, before.page))
@@ -146,7 +151,9 @@ def _joined(first: Table, second: Table) -> Table | None:
     moved: list[Cell] = []
     for cell in second.cells:
         if cell.row >= dropped:
-            kind = "content" if cell.row < below else cell.kind
+            kind = cell.kind
+            if cell.row < below:
+                kind = "content"
             moved.append(replace(cell, row=cell.row - dropped + first.row_count, kind=kind))
     return replace(
         first,
@@ -166,7 +173,8 @@ def _are_values(first: Table, second: Table) -> bool:
     header = second.grid()[0]
     for column in range(first.column_count):
         texts = [plain_text(row.cells[column]) for row in first.rows()]
-        numeric = bool(texts) and all(is_number(text) for text in texts if text) and any(texts)
+        values = list(filter(None, texts))
+        numeric = bool(values) and all(map(is_number, values))
         named = not any(is_number(text[column]) for text in first.texts()[: first.header_rows])
         if numeric and named and is_number(plain_text(header[column])):
             return True
@@ -185,8 +193,10 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
             last.append(block)
             continue
         groups.append([block])
-        if block.kind in ("heading", "title", "code", "formula", "text"):
-            last = groups[-1] if block.kind == "text" else []
+        if block.kind == "text":
+            last = groups[-1]
+        elif block.kind in ("heading", "title", "code", "formula"):
+            last = []
     rejoined = []
     for group in groups:
         if group[1:]:

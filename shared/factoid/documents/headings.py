@@ -50,7 +50,8 @@ def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         and blocks[first].level <= 1
     ):
         text = blocks[first].text.text
-        titles = [] if _NUMBER.match(text) or _UNTITLED.fullmatch(text) else [first]
+        if not _NUMBER.match(text) and not _UNTITLED.fullmatch(text):
+            titles = [first]
     result = list(blocks)
     for place in titles:
         kind: LayoutKind = "heading"

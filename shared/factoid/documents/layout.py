@@ -73,7 +73,9 @@ class Layout:
         It is None if no page does.
         """
         place = bisect_right(self._page_boxes, position, key=lambda box: box.start) - 1
-        box = self._page_boxes[place] if place >= 0 else Box(0, 0, 0, ())
+        box = Box(0, 0, 0, ())
+        if place >= 0:
+            box = self._page_boxes[place]
         if box.start <= position < box.end:
             return box.page
         return None
@@ -92,9 +94,10 @@ class Layout:
         lasts = np.flatnonzero(np.diff(places[at], append=-1))
         boxes_of_text = []
         for first, last in zip(firsts, lasts, strict=True):
-            boxes_of_text.append(
-                boxes[places[at[first]]]._replace(start=int(at[first]), end=int(at[last]) + 1)
-            )
+            start = int(at[first])
+            end = int(at[last]) + 1
+            box = boxes[places[start]]
+            boxes_of_text.append(box._replace(start=start, end=end))
         return boxes_of_text
 
 
@@ -116,5 +119,9 @@ def grouped(items: Iterable[Item], apart: Callable[[Item, Item], bool]) -> Itera
 def broken_pages(content: str) -> tuple[Page, ...]:
     """Return the pages into which comments break Markdown content; () without such a comment."""
     ends = [match.end() for match in _PAGE_BREAK.finditer(content)]
-    spans = pairwise([0, *ends, len(content)]) if ends else ()
-    return tuple(Page(number, spans=(span,)) for number, span in enumerate(spans, start=1))
+    if not ends:
+        return ()
+    pages = []
+    for number, span in enumerate(pairwise([0, *ends, len(content)]), start=1):
+        pages.append(Page(number, spans=(span,)))
+    return tuple(pages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ _SAME_GAP = 0.05  # of the page's width: how far gaps between the same columns a
 _SEPARATOR = "\n\n"  # between paragraphs
 _COLOR = (255, 196, 0)
 _EXTRA = "documents"
+_sides_of = itemgetter("x0", "top", "x1", "bottom")
+_text_of = itemgetter("text")
 _WORD_FIELDS = ("text", "x0", "top", "x1", "bottom", "size", "fontname")
 _MOST_PIXELS = 200_000_000  # of a page's picture: 600 MB. A0 at 300 dots per inch has 140 million
 
@@ -72,7 +75,7 @@ class _Reader:
         at = start
         for word in words:
             end = at + len(word["text"])
-            place = _in_inches([word[side] for side in ("x0", "top", "x1", "bottom")])
+            place = _in_inches(_sides_of(word))
             self.words.append(Box(at, end, page, place))
             at = end + 1
         self.texts.append(_text(words))
@@ -116,9 +119,9 @@ def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) 
         )
     content = _SEPARATOR.join(reader.texts)
     roles = _roles(reader.paragraphs)
-    elements = (
-        Element((part.span,), role) for part, role in zip(reader.paragraphs, roles, strict=True)
-    )
+    elements = []
+    for paragraph, role in zip(reader.paragraphs, roles, strict=True):
+        elements.append(Element((paragraph.span,), role))
     tables = with_captions(content, reader.tables)
     return Layout(content, False, tuple(reader.pages), reader.words, tuple(elements), tuple(tables))
 
@@ -173,9 +176,8 @@ def _plain_page(page: Any) -> dict[str, Any]:
                     of_grid.append(word)
             blocks.append({"words": of_grid, "bbox": grid.bbox, **_grid_cells(grid, of_grid)})
 
-    all_lines = _in_columns(
-        _lines(word for word in words if id(word) not in inside), float(page.width)
-    )
+    outside = [word for word in words if id(word) not in inside]
+    all_lines = _in_columns(_lines(outside), float(page.width))
     for lines in _paragraphs(all_lines):
         add_tables(above=lines[0][0]["top"])
         flat = []
@@ -201,15 +203,19 @@ def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
     lefts = sorted(set(map(itemgetter(0), grid.cells)))
     tops = sorted(set(map(itemgetter(1), grid.cells)))
     cells = []
-    for left, top, right, bottom in grid.cells:
+    for box in grid.cells:
+        left, top, right, bottom = box
+        row = tops.index(top)
+        column = lefts.index(left)
+        inside = [word for word in words if _lies_in(word, box)]
         cells.append(
             {
-                "row": tops.index(top),
-                "column": lefts.index(left),
-                "text": _text(word for word in words if _lies_in(word, (left, top, right, bottom))),
-                "row_span": sum(top <= other < bottom for other in tops),
-                "column_span": sum(left <= other < right for other in lefts),
-                "box": (left, top, right, bottom),
+                "row": row,
+                "column": column,
+                "text": _text(inside),
+                "row_span": bisect_left(tops, bottom) - row,
+                "column_span": bisect_left(lefts, right) - column,
+                "box": box,
             }
         )
     first = []
@@ -260,16 +266,18 @@ def _in_columns(lines: Iterable[list[_Word]], width: float) -> list[list[_Word]]
     A page may draw the lines of two columns in turn, each on one height.
     """
     result: list[list[_Word]] = []
-    run: list[
-        list[list[_Word]]
-    ] = []  # consecutive lines as their parts: two on both sides of a gap, or one on one side of it
+    # Consecutive lines as their parts: two on both sides of a gap, or one on one side of it.
+    run: list[list[list[_Word]]] = []
     middle = 0.0  # of the gap
     for line in lines:
         parts = _at_gap(line)
-        gap = (parts[0][-1]["x1"] + parts[1][0]["x0"]) / 2 if len(parts) == 2 else 0.0
-        has_columns = any(len(other) == 2 for other in run)
-        is_beside = line[-1]["x1"] < middle or line[0]["x0"] > middle
-        goes_on = abs(gap - middle) < _SAME_GAP * width if len(parts) == 2 else is_beside
+        has_columns = 2 in map(len, run)
+        gap = 0.0
+        if len(parts) == 2:
+            gap = (parts[0][-1]["x1"] + parts[1][0]["x0"]) / 2
+            goes_on = abs(gap - middle) < _SAME_GAP * width
+        else:
+            goes_on = line[-1]["x1"] < middle or line[0]["x0"] > middle
         if run and has_columns and not goes_on:
             result += _ordered(run, middle, width)
             run = []
@@ -285,9 +293,9 @@ def _in_columns(lines: Iterable[list[_Word]], width: float) -> list[list[_Word]]
 
 def _at_gap(line: list[_Word]) -> list[list[_Word]]:
     """Cut a line at its widest gap between words if that is the only wide one."""
-    gaps = [after["x0"] - before["x1"] for before, after in pairwise(line)]
     wide = []
-    for place, gap in enumerate(gaps, start=1):
+    for place, (before, after) in enumerate(pairwise(line), start=1):
+        gap = after["x0"] - before["x1"]
         if gap > _COLUMN_GAP * line[0]["size"]:
             wide.append(place)
     if len(wide) == 1:
@@ -303,11 +311,14 @@ def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> l
     both = [parts for parts in run if len(parts) == 2]
     is_prose = len(both) >= _COLUMN_LINES
     for side in (0, 1):
-        words = [len(parts[side]) for parts in both]
-        widths = [parts[side][-1]["x1"] - parts[side][0]["x0"] for parts in both]
-        is_prose = (
-            is_prose and median(words) >= _COLUMN_WORDS and median(widths) >= _COLUMN_WIDTH * width
-        )
+        words = []
+        widths = []
+        for parts in both:
+            part = parts[side]
+            words.append(len(part))
+            widths.append(part[-1]["x1"] - part[0]["x0"])
+        has_words = is_prose and median(words) >= _COLUMN_WORDS
+        is_prose = has_words and median(widths) >= _COLUMN_WIDTH * width
     if not is_prose:
         return [list(chain.from_iterable(parts)) for parts in run]
     left = []
@@ -342,11 +353,15 @@ def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[fl
         for word in words:
             if top <= (word["top"] + word["bottom"]) / 2 < bottom:
                 fonts.add(word["fontname"].lower())
-        bold.append(bool(fonts) and all("bold" in font or "black" in font for font in fonts))
+        bold.append(bool(fonts) and all(map(_is_bold, fonts)))
     named = len(bold) > 1 and any(first) and not any(map(is_number, first))
     if bold[0] and not all(bold):
         return bold.index(False)
     return int(named)
+
+
+def _is_bold(font: str) -> bool:
+    return "bold" in font or "black" in font
 
 
 def _roles(paragraphs: Sequence[_Paragraph]) -> list[str]:
@@ -357,26 +372,26 @@ def _roles(paragraphs: Sequence[_Paragraph]) -> list[str]:
     sizes: Counter[float] = Counter()
     for paragraph in paragraphs:
         sizes[round(paragraph.size, 1)] += paragraph.span[1] - paragraph.span[0]
-    usual = sizes.most_common(1)[0][0] if sizes else 0.0
-    large = [
-        paragraph.size > _HEADING * usual and paragraph.line_count <= 3 for paragraph in paragraphs
-    ]
+    usual = 0.0
+    if sizes:
+        usual = sizes.most_common(1)[0][0]
     roles = []
-    for is_large in large:
-        if is_large:
-            roles.append("sectionHeading")
-        else:
-            roles.append("")
-    first = [
-        place for place, is_large in enumerate(large) if is_large and paragraphs[place].page == 1
-    ]
+    first = []  # the places of headings on the first page
+    for place, paragraph in enumerate(paragraphs):
+        role = ""
+        if paragraph.size > _HEADING * usual and paragraph.line_count <= 3:
+            role = "sectionHeading"
+            if paragraph.page == 1:
+                first.append(place)
+        roles.append(role)
     if first:
-        roles[max(first, key=lambda place: paragraphs[place].size)] = "title"
+        largest = max(first, key=lambda place: paragraphs[place].size)
+        roles[largest] = "title"
     return roles
 
 
 def _text(words: Iterable[_Word]) -> str:
-    return " ".join(word["text"] for word in words)
+    return " ".join(map(_text_of, words))
 
 
 def _lies_in(word: _Word, box: Sequence[float]) -> bool:
@@ -424,7 +439,9 @@ def draw_regions(
                 )
             if region.page not in images:
                 page = pdf[region.page - 1]
-                width, height = (side * dpi / _INCH for side in page.get_size())
+                width_in_points, height_in_points = page.get_size()
+                width = width_in_points * dpi / _INCH
+                height = height_in_points * dpi / _INCH
                 if width * height > _MOST_PIXELS:
                     raise InvalidInputError(
                         f"page {region.page} of {path} has {width:,.0f} × {height:,.0f} pixels at "

@@ -50,7 +50,8 @@ def read_layout(
         return _read_file(Path(source), limits)
     if not isinstance(source, Mapping):
         convert = getattr(source, "as_dict", None) or getattr(source, "to_dict", None)
-        source = convert() if callable(convert) else source
+        if callable(convert):
+            source = convert()
     if not isinstance(source, Mapping):
         raise InvalidInputError(
             f"a {type(source).__name__} is not a layout: {EXPECTED}, its JSON file or an SDK object"

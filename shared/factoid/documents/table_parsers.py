@@ -93,7 +93,9 @@ def html_table(source: str, start: int) -> Table:
     cells: list[Cell] = []
     rows = element.xpath("./tr | ./*/tr")
     # where the head, the body and the foot end
-    groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}
+    groups = {}
+    for index, row in enumerate(rows):
+        groups[row.getparent()] = index + 1
     above: list[_Covered] = []  # by merged cells of the rows above, from left to right
     covered = 0
     for index, row in enumerate(rows):
@@ -112,8 +114,10 @@ def html_table(source: str, start: int) -> Table:
             end = column + _count(cell.get("colspan"))
             if in_head:
                 kind = "columnHeader"
+            elif cell.tag == "td":
+                kind = "content"
             else:
-                kind = "content" if cell.tag == "td" else "rowHeader"
+                kind = "rowHeader"
             cells.append(Cell(index, column, _text(cell), below - index, end - column, kind))
             if below > index + 1:
                 merged.append(_Covered(column, end, below))
@@ -241,7 +245,10 @@ def _html_tables(text: str) -> Iterator[Table]:
             else:
                 depth += 1
             following += 1
-        end = ends[-1] if depth == 0 else ends[:2][-1]
+        if depth == 0:
+            end = ends[-1]
+        else:
+            end = ends[:2][-1]
         yield html_table(hidden[match.start() : end], match.start())
 
 
@@ -249,17 +256,21 @@ def _pipe_tables(text: str) -> Iterator[Table]:
     """Yield the tables around the delimiter rows that markdown-it recognises."""
     hidden = _hidden(text)
     tokens = block_tokens(hidden.replace("\r", " "))
-    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text) + 1]
+    starts = [0]  # of the lines
+    for line_end in re.finditer("\n", text):
+        starts.append(line_end.end())
+    starts.append(len(text) + 1)
     last = 0
     for token in tokens:
         if token.type != "table_open" or token.map is None:
             continue
         first, end = token.map
         delimiter = first + 1
-        while first > last and hidden[starts[first - 1] : starts[first] - 1].strip().startswith(
-            "|"
-        ):
-            first -= 1  # headers of several rows
+        while first > last:  # headers of several rows
+            above = hidden[starts[first - 1] : starts[first] - 1]
+            if not above.strip().startswith("|"):
+                break
+            first -= 1
         last = end
         lines = [text[starts[line] : starts[line + 1] - 1] for line in range(first, end)]
         is_azure = _AZURE_DELIMITER.fullmatch(lines[delimiter - first]) is not None
@@ -334,7 +345,7 @@ def _without_wrapped(body: list[_Texts]) -> list[_Texts]:
     for row in body:
         if rows and _continues(ends, row):
             wrapped.append(row)
-            ends = [_end(end, text) for end, text in zip(ends, row, strict=True)]
+            ends = list(map(_end, ends, row))
             continue
         if rows:
             rows[-1] = _unwrapped(wrapped)
@@ -374,13 +385,12 @@ def _unwrapped(rows: Sequence[_Texts]) -> _Texts:
 
 
 def _continues(ends: Sequence[str], row: _Texts) -> bool:
-    pairs = []
-    for before, text in zip(ends, row, strict=True):
-        if text:
-            pairs.append((before, text))
-    if not pairs or (row[0] and not row[0][0].islower()):
+    if not any(row) or (row[0] and not row[0][0].islower()):
         return False
-    return all(_is_open(before) and not is_number(text) for before, text in pairs)
+    for before, text in zip(ends, row, strict=True):
+        if text and (is_number(text) or not _is_open(before)):
+            return False
+    return True
 
 
 def _is_open(text: str) -> bool:
@@ -413,19 +423,23 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
     cells: list[Cell] = []
     owner: dict[tuple[int, int], int] = {}
     for index, row in enumerate(rows):
-        kind = "columnHeader" if index < header_count else "content"
+        kind = "content"
+        if index < header_count:
+            kind = "columnHeader"
         for column, text in enumerate(row):
             if text is _COVERED:
                 beside = owner.get((index, column - 1))
                 if beside is not None and cells[beside].row == index and cells[beside].text:
-                    cells[beside] = replace(
-                        cells[beside], column_span=column - cells[beside].column + 1
-                    )
+                    width = column - cells[beside].column + 1
+                    cells[beside] = replace(cells[beside], column_span=width)
                     owner[index, column] = beside
                     continue
-                above = owner.get((index - 1, column)) if index != header_count else None
+                above = None
+                if index != header_count:
+                    above = owner.get((index - 1, column))
                 if above is not None and cells[above].column_span == 1 and cells[above].text:
-                    cells[above] = replace(cells[above], row_span=index - cells[above].row + 1)
+                    height = index - cells[above].row + 1
+                    cells[above] = replace(cells[above], row_span=height)
                     owner[index, column] = above
                     continue
             owner[index, column] = len(cells)
@@ -441,10 +455,14 @@ def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
     tables = sorted(tables, key=lambda table: table.span or (0, 0))
     results: list[Table] = []
     taken: set[int] = set()
-    spans = [(0, 0), *(table.span or (0, 0) for table in tables), (len(text), len(text))]
-    for table, (_, floor), (start, end), (limit, _) in zip(
-        tables, spans, spans[1:], spans[2:], strict=False
-    ):
+    spans = [(0, 0)]
+    for table in tables:
+        spans.append(table.span or (0, 0))
+    spans.append((len(text), len(text)))
+    for place, table in enumerate(tables):
+        _, floor = spans[place]
+        start, end = spans[place + 1]
+        limit, _ = spans[place + 2]
         for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
             if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
                 taken.add(span[0])

@@ -94,12 +94,18 @@ def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell,
     """
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):
-        if cell and (text := plain_text(cell)) and not _EMPTY.fullmatch(text):
+        text = plain_text(cell)
+        if cell and text and not _EMPTY.fullmatch(text):
             texts.setdefault(cell, column)
-    heads = dict([(cell, column) for cell, column in texts.items() if column < count][:_MOST_HEADS])
-    words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
+    heads: dict[Cell, int] = {}
+    for cell, column in texts.items():
+        if column < count and len(heads) < _MOST_HEADS:
+            heads[cell] = column
     if count and not heads:
-        heads = dict(words[:1])
+        for cell, column in texts.items():
+            if not is_number(plain_text(cell)):
+                heads[cell] = column
+                break
     return heads, {cell: column for cell, column in texts.items() if cell not in heads}
 
 
@@ -108,11 +114,15 @@ def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
 
     Each has one unit, and not all the same.
     """
-    units = []
+    units: set[str] = set()
     for row in rows:
-        units.append({match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))})
-    in_rows = [of_row for row, of_row in zip(rows, units, strict=True) if len(row) > 1 and of_row]
-    return all(len(of_row) == 1 for of_row in in_rows) and len(set().union(*in_rows)) > 1
+        quantities = map(_QUANTITY.fullmatch, map(plain_text, row))
+        units_of_row = {quantity[1] for quantity in quantities if quantity}
+        if len(row) > 1 and units_of_row:
+            if len(units_of_row) > 1:
+                return False
+            units |= units_of_row
+    return len(units) > 1
 
 
 def _place(table: Table) -> str:
@@ -126,7 +136,8 @@ def _place(table: Table) -> str:
 def _levels(headers: Sequence[str]) -> tuple[str, ...]:
     """Return the outermost of a column's headers, and the others in one."""
     levels = list(map(shortened, headers[:1]))
-    if measure := shortened(" ".join(headers[1:])):
+    measure = shortened(" ".join(headers[1:]))
+    if measure:
         levels.append(measure)
     return tuple(levels)
 

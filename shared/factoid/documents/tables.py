@@ -123,7 +123,7 @@ class Table:
     @property
     def header_rows(self) -> int:
         """Number of rows at the top that hold column headers."""
-        return sum(1 for _ in takewhile(_has_header, self.grid()))
+        return len(list(takewhile(_has_header, self.grid())))
 
     def grid(self) -> list[list[Cell | None]]:
         """Return the cell at each position, row by row.
@@ -378,14 +378,14 @@ def answered(text: str) -> str:
     if not SELECTION.search(text):
         return text
     options = list(_OPTION.finditer(text))
-    names = [option[2].strip() for option in options]
+    names = []
     ticked = []
     for option in options:
+        name = option[2].strip()
+        names.append(name)
         if option[1] not in _UNTICKED:
-            ticked.append(option[2].strip())
-    is_form = text.lstrip().startswith(options[0][1]) and all(
-        0 < len(name.split()) <= _OPTION_WORDS for name in names
-    )
+            ticked.append(name)
+    is_form = text.lstrip().startswith(options[0][1]) and all(map(_is_option, names))
     if is_form and not any(map(is_number, names)):
         if len(names) == 1:
             if ticked:
@@ -398,6 +398,11 @@ def answered(text: str) -> str:
     if ticked:
         return "selected"
     return "not selected"
+
+
+def _is_option(name: str) -> bool:
+    """Return whether a text is as short as the name of an option."""
+    return 0 < len(name.split()) <= _OPTION_WORDS
 
 
 def is_number(text: str) -> bool:

@@ -36,7 +36,7 @@ from factoid.ranking.scale import Scale
 from factoid.units import Granularity
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.matrix import largest
-from factoid.vectors.vector_index import membership, ranks
+from factoid.vectors.vector_index import membership, places_in
 
 # How results are grouped: each unit alone, by its passage, or by its document.
 Parents = Literal["unit", "passage", "document"]
@@ -184,10 +184,10 @@ def best_groups(
                 by_channel.append(_best_by_shares(keys, words[0], _width(k)))
             candidates = np.unique(np.concatenate(by_channel))
             if is_blended:
-                ranks_in_keys = ranks(candidates, keys)
-                is_eligible = ranks_in_keys >= 0
+                places_in_keys = places_in(keys, candidates)
+                is_eligible = places_in_keys >= 0
                 candidates = candidates[is_eligible]
-                words = [shares[ranks_in_keys[is_eligible]] for shares in words]
+                words = [shares[places_in_keys[is_eligible]] for shares in words]
 
         # -- Scores: of the units of the candidates, in each channel --
         channels, parts = _scores(plan, batch, candidates, is_whole=is_whole)

@@ -15,7 +15,7 @@ from factoid.units import Granularity
 from factoid.vectors import VectorIndex
 from factoid.vectors.kinds import candidates
 from factoid.vectors.matrix import gathered_products
-from factoid.vectors.vector_index import membership, ranks
+from factoid.vectors.vector_index import membership, places_in
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -57,7 +57,7 @@ class Groups(NamedTuple):
 
         Unknown keys have none.
         """
-        places = ranks(keys, self.keys)
+        places = places_in(self.keys, keys)
         starts = self.bounds[places]
         counts = np.where(places >= 0, self.bounds[places + 1] - starts, 0)
         return ranges(starts, counts)

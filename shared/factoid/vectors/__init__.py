@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from factoid.vectors.files import load, save, sweep
-from factoid.vectors.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind
+from factoid.vectors.kinds import (
+    AUTO,
+    check_factory,
+    check_kind,
+    choose_kind,
+    kinds_to_try,
+    usable_kind,
+)
 from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
 
 __all__ = [

@@ -1,11 +1,12 @@
 """An index on disk: a cache of the database, in files of its own generation.
 
-`NAME-GENERATION.safetensors` has the ids, further arrays, and a record with the stamp. The vectors of an exact index are
-those of the store, and are read from there. Before it, other kinds are written as `NAME-GENERATION-HASH.faiss`, whose size and
-SHA-256 are in the record; the
-hash is in the name because two processes that build the index of one generation may get different bytes. Files are read
-where they are and never changed; the next generation gets files of its own. A reader that does not find all of it whole
-builds the index again: after a crash, while another process writes, or on a failing disk.
+`NAME-GENERATION.safetensors` has the ids, further arrays, and a record with the stamp. The vectors
+of an exact index are those of the store, and are read from there. Before it, other kinds are
+written as `NAME-GENERATION-HASH.faiss`, whose size and SHA-256 are in the record; the hash is in
+the name because two processes that build the index of one generation may get different bytes. Files
+are read where they are and never changed; the next generation gets files of its own. A reader that
+does not find all of it whole builds the index again: after a crash, while another process writes,
+or on a failing disk.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from factoid.vectors.matrix import Matrix
 from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
 
 _FORMAT = 1
-_ARRAYS, _FAISS = "safetensors", "faiss"  # endings
+_ARRAYS = "safetensors"  # endings
+_FAISS = "faiss"
 _IDS = "ids"
 _BLOCK = 10_000  # vectors read at a time
 _HASH = 16  # digits of a file's SHA-256 in its name
@@ -77,7 +79,11 @@ def save(
     record: dict[str, Any] = {"format": _FORMAT, "stamp": dict(stamp)}
     with part_beside(target) as part:
         if index is not None:
-            record["index"] = {"kind": index.kind, "similarity": str(index.similarity), "dim": index.dim}
+            record["index"] = {
+                "kind": index.kind,
+                "similarity": str(index.similarity),
+                "dim": index.dim,
+            }
             arrays = {**arrays, _IDS: index.by_position}
             if not isinstance(index.content, Matrix):
                 record[_FAISS] = _write_faiss_file(path, generation, index.content)
@@ -88,10 +94,11 @@ def save(
 
 
 def sweep(path: Path, *, generation: int, latest: int) -> None:
-    """Remove files of other generations, and what a killed process left, by a path without generation and ending.
+    """Remove files of other generations, and what a killed process left.
 
-    Files between a generation and the latest one stay: another process has just written them. Later ones are from before
-    a backup of the database was restored.
+    The path has no generation and ending. Files between a generation and the latest one stay:
+    another process has just written them. Later ones are from before a backup of the database was
+    restored.
     """
     for file in index_files(path):
         number = _generation(path, file)
@@ -111,18 +118,20 @@ def load(
     later: bool = False,
     vectors: Callable[[RowIds], Vectors] | None = None,
 ) -> Loaded | None:
-    """Read what `save` wrote; return None, with a line in the log, if there is nothing that can be trusted.
+    """Read what `save` wrote.
 
-    Of several generations, which a killed process may leave, it is the latest.
+    The result is None, with a line in the log, if there is nothing that can be trusted. Of several
+    generations, which a killed process may leave, it is the latest.
 
     Args:
         path: The path without generation and ending.
         generation: The latest to read; None for any.
-        mmap: Map an index that is not exact into memory if FAISS can, so that processes share it; it is copied before it
-            changes.
-        later: Leave the pieces of arrays that were saved `in_pieces` to be checked when they are read.
-        vectors: Returns the vectors of some ids, of which an exact index keeps no copy; without it, there is none. Shapes: (n,)
-            to (n, dim).
+        mmap: Map an index that is not exact into memory if FAISS can, so that processes share it;
+            it is copied before it changes.
+        later: Leave the pieces of arrays that were saved `in_pieces` to be checked when they are
+            read.
+        vectors: Returns the vectors of some ids, of which an exact index keeps no copy; without it,
+            there is none. Shapes: (n,) to (n, dim).
     """
     missing = None
     for _ in range(_TRIES):
@@ -145,17 +154,22 @@ def load(
 
 
 def index_files(path: Path) -> list[Path]:
-    """Return the existing files of a cache; of each generation the one that names the other comes last."""
+    """Return the existing files of a cache.
+
+    Of each generation the one that names the other comes last.
+    """
     pattern = re.compile(rf"{re.escape(path.name)}-{_BEHIND_THE_NAME}")
     named = path.parent.glob(f"{glob.escape(path.name)}-*")
-    files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]  # no pipe or device
+    # A pipe or device would block a reader.
+    files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]
     return sorted(files, key=lambda file: (_generation(path, file), file.suffix))
 
 
 def is_complete(file: Path) -> bool:
-    """Return whether a file with a record, and the file that it names, are there, if not as they were written.
+    """Return whether a file with a record, and the file that it names, are there.
 
-    A process that was killed while it removed or replaced them may leave one of them.
+    They may be other than they were written. A process that was killed while it removed or replaced
+    them may leave one of them.
     """
     try:
         record, _ = read_arrays(file)
@@ -197,7 +211,9 @@ def record_files(path: Path, *, latest: int | None) -> list[Path]:
     return files
 
 
-def _load(path: Path, file: Path, *, mmap: bool, later: bool, vectors: Callable[[RowIds], Vectors] | None) -> Loaded:
+def _load(
+    path: Path, file: Path, *, mmap: bool, later: bool, vectors: Callable[[RowIds], Vectors] | None
+) -> Loaded:
     record, arrays = read_arrays(file, later=later)
     if record["format"] != _FORMAT:
         raise ValueError("it is of another version")
@@ -228,8 +244,9 @@ def _read_vectors(
     mapped = False
     if _FAISS in record:
         with_generation = _arrays_file(path, record["stamp"]["generation"]).with_suffix("")
-        content, mapped = _read_index(_faiss_file(with_generation, record[_FAISS]), record, mmap=mmap)
-        shape = content.ntotal, content.d
+        faiss_file = _faiss_file(with_generation, record[_FAISS])
+        content, mapped = _read_index(faiss_file, record, mmap=mmap)
+        shape = (content.ntotal, content.d)
     else:
         if described["kind"] != EXACT or vectors is None:
             raise ValueError("its vectors are missing")
@@ -240,7 +257,9 @@ def _read_vectors(
     return VectorIndex(**described, _content=content, _ids=ids, _mapped=mapped)
 
 
-def _gathered(ids: RowIds, dim: int, similarity: Similarity, vectors: Callable[[RowIds], Vectors]) -> Vectors:
+def _gathered(
+    ids: RowIds, dim: int, similarity: Similarity, vectors: Callable[[RowIds], Vectors]
+) -> Vectors:
     """Return the vectors of some ids in the form that is compared. Shape: (n, dim)."""
     content = np.empty((len(ids), dim), np.float32)
     for start in range(0, len(ids), _BLOCK):
@@ -253,7 +272,7 @@ def _gathered(ids: RowIds, dim: int, similarity: Similarity, vectors: Callable[[
 
 
 def _read_index(file: Path, record: Mapping[str, Any], *, mmap: bool) -> tuple[Any, bool]:
-    """Return the index that FAISS reads from a file, which is as expected, and whether it was mapped."""
+    """Return the index that FAISS reads from an expected file, and whether it was mapped."""
     expected = record[_FAISS]
     with file.open("rb") as source:
         size = file.stat().st_size

@@ -1,6 +1,7 @@
-"""Search copies of an index on GPUs; the index itself stays on the CPU, where it is changed and saved.
+"""Search copies of an index on GPUs.
 
-docs/store.md has a table of what is searched where. If a GPU fails, that is logged, and the CPU takes over for a minute.
+The index itself stays on the CPU, where it is changed and saved. docs/store.md has a table of what
+is searched where. If a GPU fails, that is logged, and the CPU takes over for a minute.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from factoid.vectors.vector_index import RowIds, VectorIndex
 
 _MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 
-# Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best results so far there, up to a power
-# of two of them in 48 bytes each, beside two numbers for each dimension. If that is too much, it ends the process.
+# Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best
+# results so far there, up to a power of two of them in 48 bytes each, beside two numbers for each
+# dimension. If that is too much, it ends the process.
 _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
 
@@ -41,7 +43,8 @@ _SHARE = 0.7  # of a GPU's memory for one index; the rest is for others and for 
 _UNKNOWN = 8 << 30  # if the driver does not say it
 _PATIENCE = 60  # seconds until a GPU that failed is tried again
 
-_one_at_a_time = threading.Lock()  # indexes share the memory of a GPU, and FAISS is not made for several threads there
+# Indexes share the memory of a GPU, and FAISS is not made for several threads there.
+_one_at_a_time = threading.Lock()
 
 logger = logging.getLogger(__name__)
 _say_once = lru_cache(maxsize=8)(logger.warning)
@@ -50,11 +53,15 @@ _say_once = lru_cache(maxsize=8)(logger.warning)
 def count_gpus() -> int:
     """Return the number of GPUs that FAISS can use: 0 with faiss-cpu."""
     faiss = require("faiss", extra="cpu")
-    return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
+    if not hasattr(faiss, "StandardGpuResources"):
+        return 0
+    return int(faiss.get_num_gpus())
 
 
 def check_device(device: str | Sequence[str]) -> list[int]:
-    """Return the numbers of the GPUs to search on: none for the CPU, or if there is no GPU, which is logged once.
+    """Return the numbers of the GPUs to search on.
+
+    There are none for the CPU, or if there is no GPU, which is logged once.
 
     Raises:
         InvalidInputError: There is no such device.
@@ -62,24 +69,31 @@ def check_device(device: str | Sequence[str]) -> list[int]:
     """
     if device == "cpu":
         return []
-    names = [device] if isinstance(device, str) or not isinstance(device, Sequence) else device
+    names: Sequence[object] = [device]
+    if isinstance(device, Sequence) and not isinstance(device, str):
+        names = device
     matches = [re.fullmatch(r"cuda(?::(\d+))?", str(name)) for name in names]
     numbers = [int(match[1] or 0) for match in matches if match]
-    if not numbers or len(numbers) < len(matches) or len(set(numbers)) < len(numbers):
+    is_twice = len(set(numbers)) < len(numbers)
+    if not numbers or len(numbers) < len(matches) or is_twice:
         raise InvalidInputError(
-            f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {device!r}'
+            'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got '
+            f"{device!r}"
         )
     faiss = require("faiss", extra="gpu")
     present = count_gpus()
     if not present:
         advice = ""
         if not hasattr(faiss, "StandardGpuResources"):
-            # Both packages write into one folder: the last one installed counts, and removing one breaks the other.
+            # Both packages write into one folder: the last one installed counts, and removing one
+            # breaks the other.
             advice = (
-                " (this FAISS was built without GPUs; on a machine with one: pip uninstall -y faiss-cpu faiss-gpu; "
-                'pip install "factoid[gpu]")'
+                " (this FAISS was built without GPUs; on a machine with one: pip uninstall -y "
+                'faiss-cpu faiss-gpu; pip install "factoid[gpu]")'
             )
-        _say_once(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU{advice}")
+        _say_once(
+            f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU{advice}"
+        )
         return []
     if max(numbers) >= present:
         raise InvalidInputError(
@@ -89,13 +103,18 @@ def check_device(device: str | Sequence[str]) -> list[int]:
 
 
 def to_gpu(
-    index: VectorIndex, *, device: str | Sequence[str] = "cuda", shard: bool = False, float16: bool = False
+    index: VectorIndex,
+    *,
+    device: str | Sequence[str] = "cuda",
+    shard: bool = False,
+    float16: bool = False,
 ) -> VectorIndex:
-    """Return an index that searches the vectors of `index` on GPUs, or `index` itself; raise as `check_device`.
+    """Return an index that searches the vectors of `index` on GPUs, or `index` itself.
 
-    The returned index takes over the vectors on the CPU: from then on only it may be changed, and it is copied to the GPUs again
-    at its next search. `save` writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or with
-    `shard` a part each. With `float16` a `Flat` index is held in half precision.
+    Errors are those of `check_device`. The returned index takes over the vectors on the CPU: from
+    then on only it may be changed, and it is copied to the GPUs again at its next search. `save`
+    writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or
+    with `shard` a part each. With `float16` a `Flat` index is held in half precision.
     """
     numbers = check_device(device)
     if not numbers:
@@ -103,18 +122,34 @@ def to_gpu(
     there = copy(index)
     there.exact = False
     there.lossy = index.lossy or float16
-    there.gpu = GpuCopy(there.ability, index.dim, numbers, shard=shard, float16=float16, rescored=there.lossy)
+    there.gpu = GpuCopy(
+        there.ability, index.dim, numbers, shard=shard, float16=float16, rescored=there.lossy
+    )
     return there
 
 
 class GpuCopy:
-    """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time. Options: `to_gpu`."""
+    """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time.
+
+    Options: `to_gpu`.
+    """
 
     def __init__(
-        self, kind: Kind, dim: int, devices: Sequence[int], *, shard: bool, float16: bool, rescored: bool
+        self,
+        kind: Kind,
+        dim: int,
+        devices: Sequence[int],
+        *,
+        shard: bool,
+        float16: bool,
+        rescored: bool,
     ) -> None:
-        self._kind, self._devices, self._shard, self._float16 = kind, devices, shard, float16
-        self._rescored = rescored  # fewer results than asked for are enough: the best are scored again
+        self._kind = kind
+        self._devices = devices
+        self._shard = shard
+        self._float16 = float16
+        # Fewer results than asked for are enough: the best are scored again.
+        self._rescored = rescored
         self._most_results = _most_results(kind.name, dim)
         self._process = os.getpid()
         self._threads = ThreadPoolExecutor(len(devices), thread_name_prefix="factoid-gpu")
@@ -126,10 +161,17 @@ class GpuCopy:
         """Drop the copy: the index has changed."""
         self._copies = []
 
-    def search(self, index: Any, queries: Vectors, k: int, width: int = 0) -> tuple[Vectors, RowIds] | None:
-        """Return scores and labels, or None if the CPU should search; `width` is `nprobe`. Shapes: (n, k) both."""
+    def search(
+        self, index: Any, queries: Vectors, k: int, width: int = 0
+    ) -> tuple[Vectors, RowIds] | None:
+        """Return scores and labels, or None if the CPU should search; `width` is `nprobe`.
+
+        Shapes: (n, k) both.
+        """
         if os.getpid() != self._process:
-            _say_once("this process was forked, and the GPU belongs to its parent: searching on the CPU")
+            _say_once(
+                "this process was forked, and the GPU belongs to its parent: searching on the CPU"
+            )
             return None
         most = self._most_results
         possible = k <= most or (self._rescored and k <= _FEWER * most)
@@ -146,27 +188,38 @@ class GpuCopy:
                 self.forget()
                 self._retry_at = time.monotonic() + _PATIENCE
                 reason = str(error).strip().split("\n")[0]
-                logger.warning("the GPU failed (%s): searching on the CPU for the next %d seconds", reason, _PATIENCE)
+                logger.warning(
+                    "the GPU failed (%s): searching on the CPU for the next %d seconds",
+                    reason,
+                    _PATIENCE,
+                )
                 return None
         missing = ((0, 0), (0, k - scores.shape[1]))
-        return np.pad(scores, missing, constant_values=-np.inf), np.pad(labels, missing, constant_values=-1)
+        scores = np.pad(scores, missing, constant_values=-np.inf)
+        labels = np.pad(labels, missing, constant_values=-1)
+        return scores, labels
 
     def _asked(self, queries: Vectors, k: int, width: int) -> tuple[Vectors, RowIds]:
         import faiss
 
-        parameters = faiss.SearchParametersIVF(nprobe=width) if self._kind.family == "lists" else None
+        parameters = None
+        if self._kind.family == "lists":
+            parameters = faiss.SearchParametersIVF(nprobe=width)
+        # Not by FAISS's IndexReplicas, which takes no parameters.
         blocks = np.array_split(queries, min(len(self._copies), max(1, len(queries))))
-        jobs = [  # FAISS's IndexReplicas takes no parameters
-            self._threads.submit(there.search, block, k, params=parameters)
-            for there, block in zip(self._copies, blocks, strict=False)
-        ]
-        scores, labels = map(np.concatenate, zip(*(job.result() for job in jobs), strict=True))
+        jobs = []
+        for there, block in zip(self._copies, blocks, strict=False):
+            jobs.append(self._threads.submit(there.search, block, k, params=parameters))
+        results = [job.result() for job in jobs]
+        scores = np.concatenate([block_scores for block_scores, _ in results])
+        labels = np.concatenate([block_labels for _, block_labels in results])
         return scores, labels
 
     def _copied(self, index: Any) -> list[Any]:
-        """Copy an index to the GPUs; FAISS raises RuntimeError if memory is short, or if the kind has no GPU form.
+        """Copy an index to the GPUs.
 
-        Of an array an empty index is copied, to which `_append` adds the vectors.
+        FAISS raises RuntimeError if memory is short, or if the kind has no GPU form. Of an array an
+        empty index is copied, to which `_append` adds the vectors.
         """
         import faiss
 
@@ -179,15 +232,22 @@ class GpuCopy:
             index = flat
         resources = [_resources(device) for device in self._devices]
         options = faiss.GpuMultipleClonerOptions()
-        options.useFloat16, options.shard = self._float16, self._shard
+        options.useFloat16 = self._float16
+        options.shard = self._shard
         options.allowCpuCoarseQuantizer = True  # a graph that finds the lists has no GPU form
-        groups = [(resources, list(self._devices))]
-        if not self._shard:
-            groups = [([memory], [device]) for memory, device in zip(resources, self._devices, strict=True)]
-        return [faiss.index_cpu_to_gpu_multiple_py(memory, index, options, devices) for memory, devices in groups]
+        copied = faiss.index_cpu_to_gpu_multiple_py
+        if self._shard:
+            return [copied(resources, index, options, list(self._devices))]
+        copies = []
+        for memory, device in zip(resources, self._devices, strict=True):
+            copies.append(copied([memory], index, options, [device]))
+        return copies
 
     def _append(self, vectors: Vectors) -> None:
-        """Add the vectors that are new, block by block: no copy of all of them in another form is made on the way."""
+        """Add the vectors that are new, block by block.
+
+        No copy of all of them in another form is made on the way.
+        """
         if self._count == len(vectors):
             return
         for start in range(self._count, len(vectors), _BLOCK):
@@ -202,7 +262,10 @@ class GpuCopy:
 
 @lru_cache(maxsize=64)
 def _resources(device: int) -> Any:  # noqa: ARG001 - one for each
-    """Return the memory that FAISS keeps on a GPU for all indexes: one for each index would keep 1.5 GiB each."""
+    """Return the memory that FAISS keeps on a GPU for all indexes.
+
+    One for each index would keep 1.5 GiB each.
+    """
     import faiss
 
     resources = faiss.StandardGpuResources()
@@ -222,15 +285,18 @@ def gpu_memory() -> int:
     """Return the bytes of the smallest GPU's memory, as its driver says."""
     command = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
     with suppress(OSError, ValueError, subprocess.SubprocessError):
-        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)  # noqa: S603
-        return min(int(line) << 20 for line in told.stdout.split())
+        driver = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, check=True, timeout=10
+        )
+        return min(int(line) << 20 for line in driver.stdout.split())
     return _UNKNOWN
 
 
 def _most_results(kind: str, dim: int) -> int:
     if not re.search(r"IVF.*,SQ\d", kind):
         return _MOST_RESULTS
-    most, room = _MOST_BESIDE_TABLES, _SHARED_BYTES - 2 * 4 * dim
+    most = _MOST_BESIDE_TABLES
+    room = _SHARED_BYTES - 2 * 4 * dim
     while most and 48 * most > room:
         most //= 2
     return most

@@ -1,9 +1,10 @@
 """A lexical index: score texts, known by row, by the words that they share with a query (BM25).
 
-The index is an inverted one. For each term it holds the texts that have it and how often: a posting. Postings are
-written once, in segments of up to 65,536 texts, and only read from then on, so they can be mapped from a file and shared
-by processes. A removed text stays in its segment, and is masked. Document frequencies and the average length count the
-texts that are left, so scores do not depend on how an index came about.
+The index is an inverted one. For each term it holds the texts that have it and how often: a
+posting. Postings are written once, in segments of up to 65,536 texts, and only read from then on,
+so they can be mapped from a file and shared by processes. A removed text stays in its segment, and
+is masked. Document frequencies and the average length count the texts that are left, so scores do
+not depend on how an index came about.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.files.arrays import ChangedPieceError, InPieces
 from factoid.vectors.terms import Terms
-from factoid.vectors.vector_index import RowIds, ranks
+from factoid.vectors.vector_index import RowIds, places_in
 
-# That a text has a word counts far more than how often: questions name a thing once, and 1.2, which is usual for long documents,
-# lost half a point or more at R@1 on each of several sets of passages.
+# That a text has a word counts far more than how often: questions name a thing once, and 1.2, which
+# is usual for long documents, lost half a point or more at R@1 on each of several sets of passages.
 _K1 = 0.3
 _B = 0.75
 _BLOCK = 16_384  # texts that become a segment
 _MOST_TEXTS = 1 << 16  # of a segment: their numbers take two bytes
-_SMALLER = 2  # a segment is merged into the one before that has fewer than this many times its texts
+# A segment is merged into the one before that has fewer than this many times its texts.
+_SMALLER = 2
 _REMOVED = 0.25  # share of removed texts at which their postings are dropped
 _OF_SEGMENTS = ("terms", "starts", "texts", "counts")
 _POSTINGS = ("texts", "counts")  # of which a search reads little
@@ -38,20 +40,28 @@ Numbers = NDArray[np.integer[Any]]
 
 
 class Segment(NamedTuple):
-    """The postings of texts that came one after the other, by term. A text is known by its number in the segment.
+    """The postings of texts that came one after the other, by term.
 
-    Methods that read postings raise ChangedPieceError for those in a file that are not as they were written.
+    A text is known by its number in the segment. Methods that read postings raise ChangedPieceError
+    for those in a file that are not as they were written.
     """
 
     terms: NDArray[np.uint64]  # ascending. Shape: (terms,)
-    starts: NDArray[np.int64]  # where the postings of each term begin, and the end of the last. Shape: (terms + 1,)
+    # Where the postings of each term begin, and the end of the last. Shape: (terms + 1,).
+    starts: NDArray[np.int64]
     texts: NDArray[np.uint16] | InPieces[np.uint16]  # ascending for each term. Shape: (postings,)
-    counts: NDArray[np.uint8] | InPieces[np.uint8]  # how often the text has the term. Shape: (postings,)
+    # How often the text has the term. Shape: (postings,).
+    counts: NDArray[np.uint8] | InPieces[np.uint8]
     size: int  # number of texts
 
     @classmethod
-    def of(cls, terms: NDArray[np.uint64], texts: Numbers, counts: NDArray[np.uint8], size: int) -> Self:
-        """Group postings by term. They come in any order, those of one term by text. Shapes: (postings,)."""
+    def of(
+        cls, terms: NDArray[np.uint64], texts: Numbers, counts: NDArray[np.uint8], size: int
+    ) -> Self:
+        """Group postings by term.
+
+        They come in any order, those of one term by text. Shapes: (postings,).
+        """
         order = np.argsort(terms, kind="stable")
         ordered = terms[order]
         begins = np.ones(len(ordered), np.bool_)
@@ -62,7 +72,10 @@ class Segment(NamedTuple):
 
     @classmethod
     def of_texts(cls, terms: NDArray[np.uint64], texts: Numbers, size: int) -> Self:
-        """Return the segment of the terms of texts, in the order of the texts, as often as they occur. Shapes: (n,)."""
+        """Return the segment of the terms of texts.
+
+        Terms come in the order of the texts, as often as they occur. Shapes: (n,).
+        """
         order = np.argsort(terms, kind="stable")
         terms = terms[order]
         texts = texts[order]
@@ -74,17 +87,23 @@ class Segment(NamedTuple):
         return cls.of(terms[places], texts[places], counts.astype(np.uint8), size)
 
     def without(self, removed: Mask) -> Segment:
-        """Return the segment without the texts in a mask; those after them move up. Shape: (texts,)."""
+        """Return the segment without the texts in a mask; those after them move up.
+
+        Shape: (texts,).
+        """
         numbers = np.cumsum(~removed) - 1
         texts, counts = self.postings()
         left = ~removed[texts]
         terms = np.repeat(self.terms, np.diff(self.starts))[left]
-        return Segment.of(terms, numbers[texts[left]], counts[left], int(np.count_nonzero(~removed)))
+        return Segment.of(
+            terms, numbers[texts[left]], counts[left], int(np.count_nonzero(~removed))
+        )
 
     def followed_by(self, other: Segment) -> Segment:
         """Return one segment of the texts of this one and then those of another."""
         terms = [np.repeat(segment.terms, np.diff(segment.starts)) for segment in (self, other)]
-        (before, counts_before), (after, counts_after) = self.postings(), other.postings()
+        before, counts_before = self.postings()
+        after, counts_after = other.postings()
         texts = np.concatenate([before.astype(np.int64), after.astype(np.int64) + self.size])
         counts = np.concatenate([counts_before, counts_after])
         return Segment.of(np.concatenate(terms), texts, counts, self.size + other.size)
@@ -109,9 +128,10 @@ class Segment(NamedTuple):
 
 
 class LexicalIndex:
-    """Texts by row, scored by BM25 (k1 0.3, b 0.75). Reads may run in several threads at once, but not during `update`.
+    """Texts by row, scored by BM25 (k1 0.3, b 0.75).
 
-    All methods that score or change texts raise ChangedPieceError if a file that the index is read from is damaged.
+    Reads may run in several threads at once, but not during `update`. All methods that score or
+    change texts raise ChangedPieceError if a file that the index is read from is damaged.
 
     Args:
         language: A code of `factoid.vectors.terms.LANGUAGES`, or "" for no stemmer.
@@ -127,20 +147,30 @@ class LexicalIndex:
         self._rows = np.empty(0, np.int64)  # of the texts, in the order in which they came
         self._lengths = np.empty(0, np.int32)  # terms of each text
         self._present = np.empty(0, np.bool_)  # False for removed texts
-        self._asked: tuple[RowIds | None, RowIds] = None, self._rows  # rows, and their places
+        # The rows of the latest search, and their places.
+        self._latest: tuple[RowIds | None, RowIds] = (None, self._rows)
         self._prepare()
 
     @classmethod
     def from_arrays(cls, language: str, arrays: Mapping[str, Any]) -> Self:
-        """Return the index of which these are the `arrays`; they are not copied. Those of postings may be `InPieces`.
+        """Return the index of which these are the `arrays`; they are not copied.
+
+        Those of postings may be `InPieces`.
 
         Raises:
             ValueError: The arrays do not belong to an index, or to no language known here.
         """
         index = cls(language)
-        rows, lengths = arrays["rows"], arrays["lengths"]
-        _check(isinstance(rows, np.ndarray) and isinstance(lengths, np.ndarray), "rows or lengths are in pieces")
-        _check(rows.dtype == np.int64 and lengths.dtype == np.int32, "rows or lengths are of another type")
+        rows = arrays["rows"]
+        lengths = arrays["lengths"]
+        _check(
+            isinstance(rows, np.ndarray) and isinstance(lengths, np.ndarray),
+            "rows or lengths are in pieces",
+        )
+        _check(
+            rows.dtype == np.int64 and lengths.dtype == np.int32,
+            "rows or lengths are of another type",
+        )
         _check(rows.ndim == 1 and rows.shape == lengths.shape, "rows and lengths differ in shape")
         _check(_ascends(rows) or _ascends(np.sort(rows)), "a row occurs twice")
         _check(lengths.min(initial=0) >= 0, "a length is negative")
@@ -166,7 +196,10 @@ class LexicalIndex:
     @property
     def in_pieces(self) -> list[str]:
         """The names of those `arrays` of which a search reads little."""
-        return [f"{name} {number}" for number in range(len(self._segments)) for name in _POSTINGS]
+        names = []
+        for number in range(len(self._segments)):
+            names += [f"{name} {number}" for name in _POSTINGS]
+        return names
 
     def __len__(self) -> int:
         return self._count
@@ -195,24 +228,25 @@ class LexicalIndex:
 
         Those of the last array are kept for the next search that passes the same one.
         """
-        asked, places = self._asked
-        if asked is rows:
+        latest, places = self._latest
+        if latest is rows:
             return places
         known, order = self._by_row
         if np.array_equal(rows, self._rows) and len(known) == len(rows):
             places = self._every_place
         else:
-            places = ranks(rows, known)
+            places = places_in(known, rows)
             if len(known):
                 places = np.where(places >= 0, order[places], -1)
-        self._asked = rows, places
+        self._latest = (rows, places)
         return places
 
     def shares(self, query: str, places: RowIds) -> Vectors:
-        """Return the scores of texts at some places, as shares of the highest that any text could have for the query.
+        """Return the scores of texts at some places, as shares of the highest possible score.
 
-        It is a share of the query's words, in which rare ones count more: a text of average length that has each of them once
-        gets 1 / (1 + k1). It does not depend on the other places. The place -1 scores 0. Shape: (n,), float32, from 0 to 1.
+        It is a share of the query's words, in which rare ones count more: a text of average length
+        that has each of them once gets 1 / (1 + k1). It does not depend on the other places. The
+        place -1 scores 0. Shape: (n,), float32, from 0 to 1.
         """
         terms = self._terms.of_query(query)
         if not len(self._rows):
@@ -231,7 +265,10 @@ class LexicalIndex:
         return self._terms.of_query(query)
 
     def scores(self, terms: Sequence[int]) -> Vectors:
-        """Return the score of the text at each place, 0 for one that has none of the terms. Shape: (places,), float32."""
+        """Return the score of the text at each place, 0 for one that has none of the terms.
+
+        Shape: (places,), float32.
+        """
         scores = np.zeros(len(self._rows), np.float32)
         for term in terms:
             postings, frequency = self._postings(term)
@@ -239,7 +276,9 @@ class LexicalIndex:
             for texts, numbers, counts in postings:
                 occurrences = counts.astype(np.float32)
                 # A text is once in the postings of a term.
-                scores[texts][numbers] += weight * (occurrences / (occurrences + self._norms[texts][numbers]))
+                scores[texts][numbers] += weight * (
+                    occurrences / (occurrences + self._norms[texts][numbers])
+                )
         if self._count < len(scores):
             scores[~self._present] = 0
         return scores
@@ -252,10 +291,13 @@ class LexicalIndex:
             score += self._weight(frequency) * (_K1 + 1)
         return score
 
-    def _postings(self, term: int) -> tuple[list[tuple[slice, NDArray[np.uint16], NDArray[np.uint8]]], int]:
+    def _postings(
+        self, term: int
+    ) -> tuple[list[tuple[slice, NDArray[np.uint16], NDArray[np.uint8]]], int]:
         """Return the postings of a term, and how many texts have it.
 
-        For each segment: where its texts are, the numbers of those with the term, and how often they have it.
+        For each segment: where its texts are, the numbers of those with the term, and how often
+        they have it.
         """
         postings = []
         frequency = 0
@@ -325,8 +367,10 @@ class LexicalIndex:
             present = np.flatnonzero(self._present)
             order = present[np.argsort(self._rows[present], kind="stable")]
             self._by_row = self._rows[order], order
-        self._asked = None, self._every_place
-        average = float(self._lengths[self._present].mean()) if self._count else 0.0
+        self._latest = (None, self._every_place)
+        average = 0.0
+        if self._count:
+            average = float(self._lengths[self._present].mean())
         relative = self._lengths / np.float32(average or 1)
         self._norms = (_K1 * (1 - _B + _B * relative)).astype(np.float32)
 
@@ -337,18 +381,24 @@ def _ascends(numbers: RowIds) -> bool:
 
 
 def _read_segments(arrays: Mapping[str, Any]) -> Iterator[Segment]:
-    """Yield the segments among arrays that a file holds, checked so that no search leaves the bounds of an array."""
+    """Yield the segments among arrays that a file holds.
+
+    They are checked, so that no search leaves the bounds of an array.
+    """
     sizes = arrays["sizes"]
     _check(isinstance(sizes, np.ndarray), "sizes are in pieces")
     _check(sizes.dtype == np.int64 and sizes.ndim == 1, "sizes are of another type")
     for number, size in enumerate(sizes.tolist()):
         terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in _OF_SEGMENTS)
-        _check(isinstance(terms, np.ndarray) and isinstance(starts, np.ndarray), "terms are in pieces")
+        _check(isinstance(terms, np.ndarray), "terms are in pieces")
+        _check(isinstance(starts, np.ndarray), "terms are in pieces")
         types = [array.dtype for array in (terms, starts, texts, counts)]
         _check(types == [np.uint64, np.int64, np.uint16, np.uint8], "postings are of another type")
-        _check(terms.ndim == starts.ndim == texts.ndim == counts.ndim == 1, "postings are of another shape")
+        dimensions = {array.ndim for array in (terms, starts, texts, counts)}
+        _check(dimensions == {1}, "postings are of another shape")
         _check(bool((terms[1:] > terms[:-1]).all()), "terms are not in order")
-        _check(len(starts) == len(terms) + 1 and bool((starts[1:] > starts[:-1]).all()), "postings are not in order")
+        is_ascending = bool((starts[1:] > starts[:-1]).all())
+        _check(len(starts) == len(terms) + 1 and is_ascending, "postings are not in order")
         _check(starts[0] == 0 and starts[-1] == len(texts) == len(counts), "postings are missing")
         _check(0 <= size <= _MOST_TEXTS, "a segment has another size")
         if isinstance(texts, np.ndarray):

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.inner_products import products
 
-_LARGE = 8 << 20  # bytes of an array that NumPy has put into large pages, where it stays when it grows
-_MANY = 9  # queries from which one matrix product is faster than FAISS's inner products of one query
+# Bytes of an array that NumPy has put into large pages, where it stays when it grows.
+_LARGE = 8 << 20
+# Queries from which one matrix product is faster than FAISS's inner products of one query.
+_MANY = 9
 _LEAST_COMPONENTS = 10_000_000  # below, one core is as fast as several
 _MOST_CORES = 8  # more wait for the memory
 _BLOCK = 16_384  # vectors that are moved, or gathered for many queries
@@ -24,20 +26,25 @@ _GROUPED = 32  # scores that are represented by their largest
 
 
 class Matrix:
-    """Vectors, the first of an array. NumPy asks for large pages of memory: reading all of it is then nearly twice as fast.
+    """Vectors, the first of an array.
 
-    `vectors` has the shape (n, dim), float32.
+    NumPy asks for large pages of memory: reading all of it is then nearly twice as fast. `vectors`
+    has the shape (n, dim), float32.
     """
 
     def __init__(self, vectors: Vectors) -> None:
-        self._array = vectors if vectors.flags.owndata else vectors.copy()
+        self._array = vectors
+        if not vectors.flags.owndata:
+            self._array = vectors.copy()
         self.vectors = self._array[:]
 
     def add(self, vectors: Vectors) -> None:
         """Add vectors at the end."""
-        start, end = len(self.vectors), len(self.vectors) + len(vectors)
+        start = len(self.vectors)
+        end = start + len(vectors)
         if end > len(self._array) and self._array.nbytes >= _LARGE:
-            del self.vectors  # it would point to where the array was: the system moves it without a copy
+            # This view would point to where the array was: the system moves it without a copy.
+            del self.vectors
             self._array.resize((end + end // 32, vectors.shape[1]), refcheck=False)
         elif end > len(self._array):
             self._array = np.empty((end + end // 2, vectors.shape[1]), np.float32)
@@ -60,7 +67,9 @@ class Matrix:
         if len(queries) >= _MANY:
             return np.asarray(products(queries, self.vectors.T))
         scores = np.empty((len(queries), len(self.vectors)), np.float32)
-        cores = min(os.cpu_count() or 1, _MOST_CORES) if self.vectors.size >= _LEAST_COMPONENTS else 1
+        cores = 1
+        if self.vectors.size >= _LEAST_COMPONENTS:
+            cores = min(os.cpu_count() or 1, _MOST_CORES)
         bounds = np.linspace(0, len(self.vectors), cores + 1).astype(int).tolist()
         jobs = []
         for query, row in zip(queries, scores, strict=True):
@@ -70,20 +79,27 @@ class Matrix:
                 if cores == 1:
                     faiss.fvec_inner_products_ny(*arguments)
                 else:
-                    jobs.append(_threads(cores, os.getpid()).submit(faiss.fvec_inner_products_ny, *arguments))
+                    threads = _threads(cores, os.getpid())
+                    jobs.append(threads.submit(faiss.fvec_inner_products_ny, *arguments))
         for job in jobs:
             job.result()
         return scores
 
 
 def largest(scores: Vectors, k: int) -> NDArray[np.int64]:
-    """Return the positions, ascending, of the k largest scores, and perhaps of some more. Shape: (n,) to (at least k,)."""
+    """Return the positions, ascending, of the k largest scores, and perhaps of some more.
+
+    Shape: (n,) to (at least k,).
+    """
     if len(scores) <= k:
         return np.arange(len(scores))
-    some = scores
-    if len(scores) > 2 * _GROUPED * k:  # the k-th best of the best of groups cannot be above the k-th best of all
-        some = scores[: len(scores) // _GROUPED * _GROUPED].reshape(_GROUPED, -1).max(axis=0)
-    return np.flatnonzero(scores >= np.partition(some, -k)[-k])
+    sampled = scores
+    # The k-th best of the best of groups cannot be above the k-th best of all.
+    if len(scores) > 2 * _GROUPED * k:
+        whole_groups = len(scores) // _GROUPED * _GROUPED
+        sampled = scores[:whole_groups].reshape(_GROUPED, -1).max(axis=0)
+    least = np.partition(sampled, -k)[-k]
+    return np.flatnonzero(scores >= least)
 
 
 def gathered_products(
@@ -91,7 +107,9 @@ def gathered_products(
 ) -> Vectors:
     """Return the inner products of queries with the vectors of some ids. Shape: (queries, ids)."""
     scores = np.empty((len(queries), len(ids)), np.float32)
-    size = _BLOCK if len(queries) >= _MANY else _FEW
+    size = _FEW
+    if len(queries) >= _MANY:
+        size = _BLOCK
     for start in range(0, len(ids), size):
         scores[:, start : start + size] = products(queries, vectors(ids[start : start + size]).T)
     return scores

@@ -1,4 +1,7 @@
-"""The terms of a text: its words, folded and stemmed, as 64-bit keys that a lexical index compares."""
+"""Turn the words of a text into terms, the 64-bit keys that a lexical index compares.
+
+Words are folded and stemmed.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,9 @@ LANGUAGES = {
 """The languages that have a stemmer (Snowball), and "" for all others."""
 
 _STOP_WORDS = frozenset(
-    "a an the and or of in on at by for from to with as is are was were be been am do does did has have had it its "
-    "this that these those there i me my you your we our they their he she his her what which who whom whose when "
+    "a an the and or of in on at by for from to with as is are was were be been am do does did "
+    "has have had it its this that these those there i me my you your we our they their he she "
+    "his her what which who whom whose when "
     "where why how can could would should will shall may might must please tell give".split()
 )
 _LONGEST = 100  # characters of a word: longer ones are data
@@ -57,16 +61,19 @@ _REMEMBERED = 200_000  # words whose keys are kept
 _UNSPACED_RUN = re.compile(rf"(?:{UNSPACED.pattern}|[\uac00-\ud7af])+")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 # Letters that do not decompose into a plain letter and a mark.
-_PLAIN_LETTERS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"})
+_PLAIN_LETTERS = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
+)
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 class Terms:
     """Finds the terms of texts in one language.
 
-    Words are runs of letters, marks and digits, case-folded, stemmed, and then without accents; characters that are not
-    seen (soft hyphens, zero-width spaces, marks of direction) do not count. Scripts without spaces, and Korean, are read as
-    characters and pairs of them. A term is a hash of 64 bits, so no index holds a word of a text.
+    Words are runs of letters, marks and digits, case-folded, stemmed, and then without accents;
+    characters that are not seen (soft hyphens, zero-width spaces, marks of direction) do not count.
+    Scripts without spaces, and Korean, are read as characters and pairs of them. A term is a hash
+    of 64 bits, so no index holds a word of a text.
 
     Args:
         language: A code of `LANGUAGES`, or "" for no stemmer.
@@ -86,7 +93,10 @@ class Terms:
         return list(map(self._keys.__getitem__, _words(_pairs_beside_characters, text)))
 
     def of_query(self, query: str) -> list[int]:
-        """Return the terms of a query, each once, without words that are common to all questions if it has others."""
+        """Return the terms of a query, each once.
+
+        Words that are common to all questions are left out if it has others.
+        """
         words = _words(_pairs, query)
         if self.language == "en":
             content_words = [word for word in words if word not in _STOP_WORDS]
@@ -114,7 +124,8 @@ class _Keys(dict[str, int]):
             stem = self._stemmer.stemWord(word)
         if not stem.isascii():
             stem = _without_accents(stem)
-        return int.from_bytes(blake2b(stem.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+        digest = blake2b(stem.encode(errors="surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "little")
 
 
 def check_language(language: str) -> str:
@@ -122,14 +133,17 @@ def check_language(language: str) -> str:
     if language not in LANGUAGES:
         known = ", ".join(map(repr, LANGUAGES))
         raise InvalidInputError(
-            f"unknown language {language!r}: expected one of {known}; '' does without a stemmer, and scripts without "
-            "spaces need none"
+            f"unknown language {language!r}: expected one of {known}; '' does without a stemmer, "
+            "and scripts without spaces need none"
         )
     return language
 
 
 def _words(spaced: Any, text: str) -> list[str]:
-    """Return the case-folded words of a text, in which `spaced` puts spaces into scripts without spaces."""
+    """Return the case-folded words of a text.
+
+    `spaced` puts spaces into scripts without spaces.
+    """
     if text.isascii():
         words: list[str] = _ASCII_WORD.findall(text.lower())
     else:
@@ -142,7 +156,7 @@ def _words(spaced: Any, text: str) -> list[str]:
 
 
 def _pairs_beside_characters(text: str) -> str:
-    """Return a text with spaces between the characters, and the pairs of characters, of scripts without spaces."""
+    """Put spaces between characters, and pairs of characters, of scripts without spaces."""
 
     def spaced(match: re.Match[str]) -> str:
         run = match[0]
@@ -153,7 +167,10 @@ def _pairs_beside_characters(text: str) -> str:
 
 
 def _pairs(text: str) -> str:
-    """Return a query with spaces between the pairs of characters of scripts without spaces; one character stays alone."""
+    """Return a query with spaces between the pairs of characters of scripts without spaces.
+
+    One character stays alone.
+    """
 
     def spaced(match: re.Match[str]) -> str:
         run = match[0]
@@ -170,7 +187,10 @@ def _without_accents(word: str) -> str:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Return a pattern of a word: letters and digits, with the vowel signs and accents that belong to them."""
+    """Return a pattern of a word.
+
+    It is letters and digits, with the vowel signs and accents that belong to them.
+    """
     marks = f"[{_characters('Mn', 'Mc')}]"
     return re.compile(rf"[^\W_]+(?:{marks}+[^\W_]*)*")
 

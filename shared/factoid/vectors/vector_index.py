@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.vectors.kinds import EXACT, Parameters, check_kind, make, search_parameters, search_width
+from factoid.vectors.kinds import (
+    EXACT,
+    Parameters,
+    check_kind,
+    make,
+    search_parameters,
+    search_width,
+)
 from factoid.vectors.matrix import Matrix, largest
 
 if TYPE_CHECKING:
@@ -24,13 +31,17 @@ Mask = NDArray[np.bool_]
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
 _SCORES = 1 << 24  # in memory at once: 64 MiB
-_SPARSE = 16  # a mark for every number up to the highest is worth its memory if ids are at most this sparse
+# A mark for every number up to the highest is worth its memory if ids are at most this sparse.
+_SPARSE = 16
 _LEAST_MARKS = 1 << 20
 _WIDER = 4  # times as many results or lists, where a search found too few
 
 
 class Similarity(StrEnum):
-    """How vectors are scored (Dense X Retrieval, Appendix C, uses the inner product). Higher is better."""
+    """How vectors are scored (Dense X Retrieval, Appendix C, uses the inner product).
+
+    Higher is better.
+    """
 
     INNER_PRODUCT = "inner_product"
     COSINE = "cosine"
@@ -41,17 +52,24 @@ class Similarity(StrEnum):
 
 
 def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
-    """Return vectors as contiguous float32 whose inner product is the similarity; a zero vector stays zero. Shape: (n, dim)."""
+    """Return vectors as contiguous float32 whose inner product is the similarity.
+
+    A zero vector stays zero. Shape: (n, dim).
+    """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if similarity is Similarity.INNER_PRODUCT:
         return vectors
-    # In double precision, block by block: the square of a large or tiny float32 is infinite or zero.
+    # In double precision, block by block: the square of a large or tiny float32 is infinite or
+    # zero.
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))[:, None]
-    return np.divide(vectors, np.where(norms > 0, norms, 1), out=np.empty_like(vectors), casting="same_kind")
+    divisors = np.where(norms > 0, norms, 1)
+    return np.divide(vectors, divisors, out=np.empty_like(vectors), casting="same_kind")
 
 
 class VectorIndex:
-    """An index of vectors. Searches may run in many threads at once, but not while the index changes.
+    """An index of vectors.
+
+    Searches may run in many threads at once, but not while the index changes.
 
     Args:
         dim: Number of components of every vector.
@@ -75,18 +93,26 @@ class VectorIndex:
     ) -> None:
         require("faiss", extra="cpu")
         self.ability = check_kind(kind, dim)
-        self.dim, self.kind, self.similarity = dim, kind, Similarity(similarity)
+        self.dim = dim
+        self.kind = kind
+        self.similarity = Similarity(similarity)
         self.exact = kind == EXACT  # `scores` has the inner products with all vectors
-        self.lossy = self.ability.lossy  # more vectors than wanted should be found, to be scored again exactly
+        # More vectors than wanted should be found, to be scored again exactly.
+        self.lossy = self.ability.lossy
         self.content = _content  # a `Matrix` if it is exact, else a FAISS index
-        if _content is None:
-            self.content = Matrix(np.empty((0, dim), np.float32)) if self.exact else make(kind, dim)
-        self.by_position = np.empty(0, np.int64) if _ids is None else _ids  # -1 where a vector is hidden
+        if _content is None and self.exact:
+            self.content = Matrix(np.empty((0, dim), np.float32))
+        elif _content is None:
+            self.content = make(kind, dim)
+        self.by_position = np.empty(0, np.int64)  # the ids, -1 where a vector is hidden
+        if _ids is not None:
+            self.by_position = _ids
         self.hidden = int((self.by_position < 0).sum())
         self.gpu: GpuCopy | None = None
         self._mapped = _mapped  # in a file: it has to be copied before it can change
-        self._ranked: tuple[RowIds, RowIds] | None = None  # the ids, ascending, and their positions
-        self._asked: tuple[RowIds | None, RowIds | None] = None, None  # ids, and their positions
+        self._sorted: tuple[RowIds, RowIds] | None = None  # the ids, ascending, and their positions
+        # The ids of the latest search, and their positions.
+        self._latest: tuple[RowIds | None, RowIds | None] = (None, None)
 
     def __len__(self) -> int:
         return len(self.by_position) - self.hidden
@@ -108,10 +134,15 @@ class VectorIndex:
 
         if isinstance(self.content, Matrix):
             return int(self.content.vectors.nbytes + self.by_position.nbytes)
-        return int(faiss.serialize_index(self.content).nbytes + self.by_position.nbytes * (not self.ability.lists))
+        size = faiss.serialize_index(self.content).nbytes
+        if not self.ability.lists:  # which hold the ids
+            size += self.by_position.nbytes
+        return int(size)
 
     def train(self, vectors: Vectors) -> None:
-        """Train a kind that needs it on a sample of the vectors to come; other kinds ignore this. Shape: (n, dim).
+        """Train a kind that needs it on a sample of the vectors to come; other kinds ignore this.
+
+        Shape: (n, dim).
 
         Raises:
             InvalidInputError: There are fewer vectors than the kind's `min_training`.
@@ -121,10 +152,12 @@ class VectorIndex:
             return
         if len(vectors) < self.ability.min_training:
             raise InvalidInputError(
-                f"the index {self.kind!r} needs {self.ability.min_training} vectors to be trained, got {len(vectors)}: "
+                f"the index {self.kind!r} needs {self.ability.min_training} vectors to be "
+                f"trained, got {len(vectors)}: "
                 'add more, choose a kind with fewer centroids, or "Flat"'
             )
-        self.content.train(prepare(sample(vectors, self.ability.max_training), self.similarity))
+        training = sample(vectors, self.ability.max_training)
+        self.content.train(prepare(training, self.similarity))
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors under new ids from 0 up. Shapes: (n,) and (n, dim).
@@ -147,12 +180,16 @@ class VectorIndex:
                 except RuntimeError as error:
                     reason = str(error).rpartition("Error: ")[2]
                     raise InvalidInputError(
-                        f'the index {self.kind!r} cannot hold these vectors ({reason}): choose another, such as "Flat"'
+                        f"the index {self.kind!r} cannot hold these vectors ({reason}): choose "
+                        'another, such as "Flat"'
                     ) from error
         self.by_position = np.concatenate([self.by_position, ids])
 
     def remove(self, ids: RowIds) -> None:
-        """Remove the vectors of these ids, or hide them if the kind cannot remove vectors; unknown ids are ignored."""
+        """Remove the vectors of these ids, or hide them if the kind cannot remove vectors.
+
+        Unknown ids are ignored.
+        """
         import faiss
 
         gone = membership(self.by_position, np.asarray(ids, np.int64))
@@ -167,28 +204,39 @@ class VectorIndex:
         if isinstance(self.content, Matrix):
             self.content.remove(gone)
         else:
-            labels = self.by_position[gone] if family == "lists" else np.flatnonzero(gone)
+            labels = np.flatnonzero(gone)
+            if family == "lists":
+                labels = self.by_position[gone]
             self.content.remove_ids(faiss.IDSelectorBatch(labels))
             _clear_free_slots(self.content)
         self.by_position = self.by_position[~gone]
 
     def prepare(self, queries: Vectors) -> Vectors:
-        """Return queries in the form that searches compare, or raise as `add` does. Shape: (n, dim)."""
+        """Return queries in the form that searches compare, or raise as `add` does.
+
+        Shape: (n, dim).
+        """
         check_vectors(queries, self.dim)
         return prepare(queries, self.similarity)
 
     def scores(self, queries: Vectors, ids: RowIds) -> Vectors:
-        """Return the inner products of prepared queries with the vectors of these ids, all or most of an exact index.
+        """Return the inner products of prepared queries with the vectors of these ids.
 
-        They are computed with all vectors. The positions of the ids are kept for the next search that passes the same array.
-        Shapes: (n, dim) and (m,) to (n, m).
+        The ids are all or most of an exact index. They are computed with all vectors. The positions
+        of the ids are kept for the next search that passes the same array. Shapes: (n, dim) and
+        (m,) to (n, m).
         """
         places = self._places(ids)
         scores: Vectors = self.content.products(queries)
-        return scores if places is None else scores.take(places, axis=1)
+        if places is None:
+            return scores
+        return scores.take(places, axis=1)
 
     def marks(self, ids: RowIds, chosen: Mask) -> Mask:
-        """Return which vectors are those of the chosen among some ids, for `search`. Shape: (ids,) to (positions,)."""
+        """Return which vectors are those of the chosen among some ids, for `search`.
+
+        Shape: (ids,) to (positions,).
+        """
         places = self._places(ids)
         if places is None:
             return chosen
@@ -197,7 +245,12 @@ class VectorIndex:
         return marks
 
     def search(
-        self, queries: Vectors, k: int, *, allowed: Mask | None = None, parameters: Parameters | None = None
+        self,
+        queries: Vectors,
+        k: int,
+        *,
+        allowed: Mask | None = None,
+        parameters: Parameters | None = None,
     ) -> tuple[Vectors, RowIds]:
         """Find the k best vectors for each query.
 
@@ -205,30 +258,40 @@ class VectorIndex:
             queries: In the form that `prepare` returns. Shape: (n, dim).
             k: Number of vectors, at least 1.
             allowed: Only these vectors take part, as `marks` returns them; None for all.
-            parameters: Search parameters, for example `{"nprobe": 64}`; those that the kind lacks are ignored.
+            parameters: Search parameters, for example `{"nprobe": 64}`; those that the kind lacks
+                are ignored.
 
         Returns:
-            Scores and ids, best first; -inf and -1 after the last. An exact index finds all vectors there are, equal scores in
-            the order of their ids, and others do if there are fewer than k. Shapes: (n, k) both.
+            Scores and ids, best first; -inf and -1 after the last. An exact index finds all vectors
+            there are, equal scores in the order of their ids, and others do if there are fewer than
+            k. Shapes: (n, k) both.
         """
         if allowed is None and self.hidden:
             allowed = self.by_position >= 0
-        count = len(self.by_position) if allowed is None else int(np.count_nonzero(allowed))
+        count = len(self.by_position)
+        if allowed is not None:
+            count = int(np.count_nonzero(allowed))
         if count == len(self.by_position):
             allowed = None
-        scores, ids = np.full((len(queries), k), -np.inf, np.float32), np.full((len(queries), k), -1)
+        scores = np.full((len(queries), k), -np.inf, np.float32)
+        ids = np.full((len(queries), k), -1)
         width = min(k, count)
         if width:
-            search = self._compare if isinstance(self.content, Matrix) else self._search
-            values, labels = search(queries, width, allowed, count, parameters or {})
+            if isinstance(self.content, Matrix):
+                values, labels = self._compare(queries, width, allowed)
+            else:
+                values, labels = self._search(queries, width, allowed, count, parameters or {})
             missing = labels < 0
             if self.ability.family != "lists":
                 labels = self.by_position[labels]
-            scores[:, :width], ids[:, :width] = np.where(missing, -np.inf, values), np.where(missing, -1, labels)
+            scores[:, :width] = np.where(missing, -np.inf, values)
+            ids[:, :width] = np.where(missing, -1, labels)
         return scores, ids
 
     def vectors(self, ids: RowIds) -> Vectors | None:
-        """Return the vectors of these ids in the form that is compared, or None if the kind does not hold them exactly.
+        """Return the vectors of these ids in the form that is compared.
+
+        None means that the kind does not hold them exactly.
 
         Raises:
             InvalidInputError: An id is unknown.
@@ -237,55 +300,69 @@ class VectorIndex:
             return None
         positions = self._positions(ids)
         if len(positions) and positions.min() < 0:
-            raise InvalidInputError(f"the index holds no vector under the id {ids[positions < 0][0]}")
+            raise InvalidInputError(
+                f"the index holds no vector under the id {ids[positions < 0][0]}"
+            )
         if isinstance(self.content, Matrix):
             return self.content.vectors[positions]
         import faiss
 
-        components: Vectors = faiss.rev_swig_ptr(self._storage().get_xb(), len(self.by_position) * self.dim)
+        size = len(self.by_position) * self.dim
+        components: Vectors = faiss.rev_swig_ptr(self._storage().get_xb(), size)
         return components.reshape(-1, self.dim)[positions]
 
-    def _compare(
-        self, queries: Vectors, k: int, marks: Mask | None, _count: int, _parameters: Parameters
-    ) -> tuple[Vectors, RowIds]:
+    def _compare(self, queries: Vectors, k: int, marks: Mask | None) -> tuple[Vectors, RowIds]:
         """Compare the marked vectors with the queries, and return scores and positions."""
-        if self.gpu is not None and marks is None and (results := self.gpu.search(self.content, queries, k)):
-            return results
-        best, positions = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
+        if self.gpu is not None and marks is None:
+            results = self.gpu.search(self.content, queries, k)
+            if results is not None:
+                return results
+        best = np.empty((len(queries), k), np.float32)
+        positions = np.empty((len(queries), k), np.int64)
         step = max(1, _SCORES // len(self.by_position))
         for start in range(0, len(queries), step):
-            every = self.content.products(queries[start : start + step])
+            products = self.content.products(queries[start : start + step])
             if marks is not None:
-                every[:, ~marks] = -np.inf
-            for number, scores in enumerate(every, start):
-                at = largest(scores, k)
-                positions[number] = at[np.lexsort((self.by_position[at], -scores[at]))][:k]
+                products[:, ~marks] = -np.inf
+            for number, scores in enumerate(products, start):
+                candidates = largest(scores, k)
+                order = np.lexsort((self.by_position[candidates], -scores[candidates]))
+                positions[number] = candidates[order][:k]
                 best[number] = scores[positions[number]]
         return best, positions
 
     def _search(
         self, queries: Vectors, k: int, marks: Mask | None, count: int, parameters: Parameters
     ) -> tuple[Vectors, RowIds]:
-        """Search the marked vectors, of which there are `count`, with FAISS, and return scores and labels."""
-        kind, total = self.ability, len(self.by_position)
+        """Search the `count` marked vectors with FAISS, and return scores and labels."""
+        kind = self.ability
+        total = len(self.by_position)
         if marks is not None and kind.family == "other":
             return self._filtered(queries, k, marks, count)
         width = search_width(kind, parameters, k=k, share=count / total, count=total)
-        selector = None if marks is None else self._selector(marks)
+        selector = None
+        if marks is not None:
+            selector = self._selector(marks)
         scores, labels = self._run(queries, k, width, selector)
-        # The lists that were searched, or the part of the graph that was visited, may hold fewer than there are.
+        # The lists that were searched, or the part of the graph that was visited, may hold fewer
+        # than there are.
         while kind.family == "lists" and width < kind.lists and (short := labels[:, -1] < 0).any():
             width = min(_WIDER * width, kind.lists)
             scores[short], labels[short] = self._run(queries[short], k, width, selector)
         if kind.family == "graph" and (short := labels[:, -1] < 0).any():
             import faiss
 
-            every = faiss.SearchParameters() if selector is None else faiss.SearchParameters(sel=selector)
+            options: dict[str, Any] = {}
+            if selector is not None:
+                options["sel"] = selector
+            every = faiss.SearchParameters(**options)
             scores[short], labels[short] = self._storage().search(queries[short], k, params=every)
         return scores, labels
 
-    def _filtered(self, queries: Vectors, k: int, marks: Mask, count: int) -> tuple[Vectors, RowIds]:
-        """Search all vectors for more than k results, until k of them are marked or all vectors were searched."""
+    def _filtered(
+        self, queries: Vectors, k: int, marks: Mask, count: int
+    ) -> tuple[Vectors, RowIds]:
+        """Search for more than k results, until k of them are marked or all were searched."""
         width = k
         while True:
             width = min(_WIDER * width * len(marks) // count, len(marks))
@@ -294,22 +371,32 @@ class VectorIndex:
             if width == len(marks) or (passing.sum(axis=1) >= k).all():
                 order = np.argsort(~passing, axis=1, kind="stable")[:, :k]
                 labels = np.where(passing, labels, -1)
-                return np.take_along_axis(scores, order, axis=1), np.take_along_axis(labels, order, axis=1)
+                scores = np.take_along_axis(scores, order, axis=1)
+                return scores, np.take_along_axis(labels, order, axis=1)
 
-    def _run(self, queries: Vectors, k: int, width: int = 0, selector: Any = None) -> tuple[Vectors, RowIds]:
+    def _run(
+        self, queries: Vectors, k: int, width: int = 0, selector: Any = None
+    ) -> tuple[Vectors, RowIds]:
         results: tuple[Vectors, RowIds] | None = None
         if self.gpu is not None and selector is None:
             results = self.gpu.search(self.content, queries, k, width)
         if results is None:
-            with _one_thread() if len(queries) == 1 else nullcontext():
-                results = self.content.search(queries, k, params=search_parameters(self.ability, width, selector))
+            parameters = search_parameters(self.ability, width, selector)
+            threads: AbstractContextManager[None] = nullcontext()
+            if len(queries) == 1:
+                threads = _one_thread()
+            with threads:
+                results = self.content.search(queries, k, params=parameters)
         scores, labels = results
         if self.ability.family == "other":  # what is in its lists was not checked
             labels = np.where(labels < len(self.by_position), labels, -1)
         return scores, labels
 
     def _selector(self, marks: Mask) -> Any:
-        """Build a selector of the marked vectors by FAISS's labels: ids if there are lists, and positions otherwise."""
+        """Build a selector of the marked vectors by FAISS's labels.
+
+        Labels are ids if there are lists, and positions otherwise.
+        """
         import faiss
 
         if self.ability.family == "lists":
@@ -330,33 +417,42 @@ class VectorIndex:
         return faiss.downcast_index(self.content.storage)
 
     def _places(self, ids: RowIds) -> RowIds | None:
-        """Return the positions of some ids, or None if they are all in their order. Those of the last array are kept."""
-        asked, places = self._asked
-        if asked is not ids:
-            places = None if np.array_equal(ids, self.by_position) else self._positions(ids)
-            self._asked = ids, places
+        """Return the positions of some ids, or None if they are all in their order.
+
+        Those of the last array are kept.
+        """
+        latest, places = self._latest
+        if latest is not ids:
+            places = None
+            if not np.array_equal(ids, self.by_position):
+                places = self._positions(ids)
+            self._latest = (ids, places)
         return places
 
     def _positions(self, ids: RowIds) -> RowIds:
         """Return the position of each id, or -1 for an unknown id."""
         known, order = self._by_id()
-        at = ranks(ids, known)
-        return np.where(at >= 0, order[at], -1) if len(known) else at
+        places = places_in(known, ids)
+        if not len(known):
+            return places
+        return np.where(places >= 0, order[places], -1)
 
     def _by_id(self) -> tuple[RowIds, RowIds]:
         """Return the ids, ascending, and the position of each. Two threads may both sort them."""
-        ranked = self._ranked
-        if ranked is None:
+        in_order = self._sorted
+        if in_order is None:
             order = np.argsort(self.by_position, kind="stable")[self.hidden :]
-            self._ranked = ranked = self.by_position[order], order
-        return ranked
+            in_order = (self.by_position[order], order)
+            self._sorted = in_order
+        return in_order
 
     def _make_changeable(self, *, appends: bool = False) -> None:
         """Copy an index out of a mapped file: FAISS ends the process if a mapped index grows.
 
         A copy on GPUs is dropped, unless it can follow what is appended.
         """
-        self._ranked, self._asked = None, (None, None)
+        self._sorted = None
+        self._latest = (None, None)
         if self.gpu is not None and not (appends and self.gpu.may_append(self.content)):
             self.gpu.forget()
         if self._mapped:
@@ -368,7 +464,10 @@ class VectorIndex:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Have FAISS search with the calling thread alone: with several, one query waits longer for them than it computes."""
+    """Have FAISS search with the calling thread alone.
+
+    With several, one query waits longer for them than it computes.
+    """
     import faiss
 
     before = faiss.omp_get_max_threads()
@@ -382,12 +481,15 @@ def _one_thread() -> Iterator[None]:
 def _clear_free_slots(index: Any) -> None:
     """Set the codes behind the last vector of each list to zero, where lists are made of blocks.
 
-    FAISS adds codes to a block by setting bits, and leaves those of removed vectors set: the next vectors would get both.
+    FAISS adds codes to a block by setting bits, and leaves those of removed vectors set: the next
+    vectors would get both.
     """
     import faiss
 
     lists = faiss.try_extract_index_ivf(index)
-    blocks = faiss.downcast_InvertedLists(lists.invlists) if lists else None
+    if not lists:
+        return
+    blocks = faiss.downcast_InvertedLists(lists.invlists)
     if not isinstance(blocks, faiss.BlockInvertedLists):
         return
     zeros = np.zeros(blocks.packer.code_size, np.uint8)
@@ -397,12 +499,16 @@ def _clear_free_slots(index: Any) -> None:
         if count == in_blocks * blocks.n_per_block:
             continue
         codes = faiss.rev_swig_ptr(blocks.get_codes(number), in_blocks * blocks.block_size)
+        codes = codes.reshape(in_blocks, -1)
         for slot in range(count, in_blocks * blocks.n_per_block):
-            blocks.packer.pack_1(zeros, slot, codes.reshape(in_blocks, -1))
+            blocks.packer.pack_1(zeros, slot, codes)
 
 
-def ranks(values: RowIds, ascending: RowIds) -> RowIds:
-    """Return the place of each value in an ascending array, or -1 if it is not there. Shape: (n,)."""
+def places_in(ascending: RowIds, values: RowIds) -> RowIds:
+    """Return the place of each value in an ascending array, or -1 if it is not there.
+
+    Shape: (n,).
+    """
     if not len(ascending):
         return np.full(len(values), -1)
     places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
@@ -410,28 +516,41 @@ def ranks(values: RowIds, ascending: RowIds) -> RowIds:
 
 
 def membership(values: RowIds, chosen: RowIds) -> Mask:
-    """Return which values are among the chosen, as `numpy.isin` does, several times faster where ids are small and dense."""
+    """Return which values are among the chosen, as `numpy.isin` does.
+
+    It is several times faster where ids are small and dense.
+    """
     if len(values) == 0 or len(chosen) == 0:
         return np.zeros(len(values), np.bool_)
-    low, high = int(values.min()), int(values.max())
+    low = int(values.min())
+    high = int(values.max())
     if high - low >= max(_SPARSE * len(values), _LEAST_MARKS):
         return np.isin(values, chosen)
     table = np.zeros(high - low + 1, np.bool_)
     table[chosen[(chosen >= low) & (chosen <= high)] - low] = True
-    members: Mask = table[values if low == 0 else values - low]
+    if low != 0:
+        values = values - low
+    members: Mask = table[values]
     return members
 
 
 def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return at most `size` rows of an array in their order, chosen at random but the same every time."""
-    return rows[np.sort(np.random.default_rng(0).choice(len(rows), size, replace=False))] if len(rows) > size else rows
+    """Return at most `size` rows of an array in their order.
+
+    They are chosen at random, but the same every time.
+    """
+    if len(rows) <= size:
+        return rows
+    chosen = np.random.default_rng(0).choice(len(rows), size, replace=False)
+    return rows[np.sort(chosen)]
 
 
 def check_vectors(vectors: Vectors, dim: int) -> None:
-    """Raise EncoderMismatchError for vectors of a shape other than (n, dim), or with components that are not finite."""
+    """Raise EncoderMismatchError for vectors that are not finite, or not of shape (n, dim)."""
     if vectors.ndim != 2 or vectors.shape[1] != dim:
         raise EncoderMismatchError(
-            f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"
+            f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another "
+            "encoder used?"
         )
     for start in range(0, len(vectors), _CHUNK):
         if not np.isfinite(vectors[start : start + _CHUNK]).all():

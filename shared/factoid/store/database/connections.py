@@ -22,9 +22,10 @@ _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError)
 
 
 class Connections:
-    """Connections to the database in a folder. A database in memory (no folder) has only one, which threads use in turn.
+    """Connections to the database in a folder.
 
-    Before a fork all connections to a file are closed; parent and children open new ones when they need them.
+    A database in memory (no folder) has only one, which threads use in turn. Before a fork all
+    connections to a file are closed; parent and children open new ones when they need them.
     """
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
@@ -53,7 +54,10 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
-        """Yield a snapshot that stays at one generation throughout the block, whatever is committed meanwhile."""
+        """Yield a snapshot that stays at one generation throughout the block.
+
+        What is committed meanwhile does not change it.
+        """
         with at_work():
             connection = None
             sound = False
@@ -85,7 +89,10 @@ class Connections:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Commit all writes of the block together, or none. Waits for the writes of other threads and processes."""
+        """Commit all writes of the block together, or none.
+
+        Waits for the writes of other threads and processes.
+        """
         with self.alone() as connection:
             self._check_place()
             with committing(connection):
@@ -100,7 +107,10 @@ class Connections:
             writing.finish()
 
     def sweep_vectors(self) -> None:
-        """Remove files of vectors that are no longer the store's: after it was compacted or cleared."""
+        """Remove files of vectors that are no longer the store's.
+
+        After it was compacted or cleared.
+        """
         with self.writing() as connection:
             self.vector_files.sweep(Snapshot(connection, self.vector_files).meta.get("vectors"))
 
@@ -110,7 +120,8 @@ class Connections:
         with at_work(), self._lock:
             try:
                 connection = self._writing_connection()
-                if connection.in_transaction:  # left by a call that Ctrl-C ended, whose block is still in the traceback
+                # A call that Ctrl-C ended left it open: its block is still in the traceback.
+                if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 yield connection
             except _FAILURES as error:
@@ -121,7 +132,10 @@ class Connections:
         self._writing_connection()
 
     def close(self) -> None:
-        """Close all connections; those in use close when they are returned. Closing twice is harmless."""
+        """Close all connections; those in use close when they are returned.
+
+        Closing twice is harmless.
+        """
         if self._inherited:
             self.closed = True  # the connections are its parent's
             return
@@ -138,7 +152,10 @@ class Connections:
             self._close_all()
 
     def after_fork(self, *, prepared: bool) -> None:
-        """Make a new lock, in the child. If other threads were at work, refuse to be used: files could be damaged."""
+        """Make a new lock, in the child.
+
+        If other threads were at work, refuse to be used: files could be damaged.
+        """
         self._lock = threading.RLock()
         self.vector_files.after_fork()
         self._inherited = not prepared
@@ -154,7 +171,8 @@ class Connections:
                 connection.close()
         connection = open_reader(path, read_only=self.read_only)
         try:
-            self._check_place()  # otherwise indexes of one store could be used with the database of another
+            # Indexes of one store must not be used with the database of another.
+            self._check_place()
         except BaseException:
             connection.close()
             raise
@@ -162,7 +180,8 @@ class Connections:
 
     def _written_elsewhere(self) -> StoreError:
         return StoreError(
-            f"the store at {self.path} was written elsewhere while it was read here from a read-only disk: try again"
+            f"the store at {self.path} was written elsewhere while it was read here from a "
+            "read-only disk: try again"
         )
 
     def _check_usable(self) -> None:
@@ -176,7 +195,8 @@ class Connections:
         if self._writer is None:
             if self.read_only or self.path is None:
                 raise StoreError(
-                    f"the store at {self.path} was opened with read_only=True: open it without that to write"
+                    f"the store at {self.path} was opened with read_only=True: open it without "
+                    "that to write"
                 )
             self._check_place()  # otherwise a new store could be made where this one was
             self._writer = prepare(self.path)  # after a fork
@@ -189,14 +209,18 @@ class Connections:
             self._writer = None
 
     def _check_place(self) -> None:
-        """Refuse a file that was moved, deleted or replaced: commits to it would be lost when it is closed."""
+        """Refuse a file that was moved, deleted or replaced.
+
+        Commits to it would be lost when it is closed.
+        """
         if self._file is None or self.path is None:
             return
         with suppress(OSError):
             if os.path.samestat((self.path / FILE).stat(), self._file):
                 return
         raise StoreError(
-            f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
+            f"the store at {self.path} was moved, deleted or replaced while it was open: open it "
+            "again where it is"
         )
 
     def _close_idle(self) -> None:
@@ -208,8 +232,13 @@ class Connections:
         """Return the error to raise instead of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
-            return _closed() if self.closed else failure(place, error)
-        remedy = "Restore it from a backup, or let verify (factoid store verify) report what has to be added again"
+            if self.closed:
+                return _closed()
+            return failure(place, error)
+        remedy = (
+            "Restore it from a backup, or let verify (factoid store verify) report what has to be "
+            "added again"
+        )
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 
 

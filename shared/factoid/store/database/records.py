@@ -25,14 +25,21 @@ def digest(vector: bytes | memoryview) -> bytes:
 
 
 def to_array(values: Iterable[Any]) -> str:
-    """Return rows or ids as an array for `json_each`, which reads strings up to a NUL; stored ids never contain one."""
+    """Return rows or ids as an array for `json_each`, which reads strings up to a NUL.
+
+    Stored ids never contain one.
+    """
     if isinstance(values, str):
         raise InvalidInputError(f"expected a list of ids, got the string {values!r}")
     return json.dumps([value for value in values if not (isinstance(value, str) and "\0" in value)])
 
 
 def to_json(metadata: Metadata) -> str:
-    """Return metadata as JSON that reads back equal; raise InvalidInputError if no JSON does, or they hold too much."""
+    """Return metadata as JSON that reads back equal.
+
+    Raises:
+        InvalidInputError: No JSON reads back equal, or the metadata hold too much.
+    """
     check_size(metadata)
     values = dict(metadata)
     with suppress(TypeError, ValueError):
@@ -40,6 +47,6 @@ def to_json(metadata: Metadata) -> str:
         if json.loads(text) == values:
             return text
     raise InvalidInputError(
-        f"metadata {shown(values, 200)} would not come back from JSON unchanged: use strings as keys, and strings, numbers, "
-        "booleans, None, lists or dicts as values"
+        f"metadata {shown(values, 200)} would not come back from JSON unchanged: use strings as "
+        "keys, and strings, numbers, booleans, None, lists or dicts as values"
     )

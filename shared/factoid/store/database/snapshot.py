@@ -16,7 +16,13 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import EMBED_TEMPLATE, Vectors, check_metadata_keys, check_template, with_metadata
+from factoid.encode import (
+    EMBED_TEMPLATE,
+    Vectors,
+    check_metadata_keys,
+    check_template,
+    with_metadata,
+)
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
 from factoid.metadata import KIND
@@ -28,15 +34,17 @@ from factoid.units import Document, Granularity, Metadata, Unit
 from factoid.vectors import RowIds
 
 # The columns that a unit is read from: the checksum, and all values that it covers.
-UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
-    documents.id, units.parent_id, units.title, units.section, metadata.json, units.payload,
-    units.visible"""
-FROM_UNITS = "units JOIN documents ON documents.row = units.document JOIN metadata ON metadata.row = units.metadata"
+UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text,
+    units.granularity, documents.id, units.parent_id, units.title, units.section, metadata.json,
+    units.payload, units.visible"""
+FROM_UNITS = """units JOIN documents ON documents.row = units.document
+    JOIN metadata ON metadata.row = units.metadata"""
 DOCUMENT = "checksum, id, text, title, section, metadata"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
 # A unit is under a passage if it names the passage as its parent and both are of one document.
-_UNDER = "passages.id = units.parent_id AND +passages.granularity = 'passage' AND +passages.document = units.document"
+_UNDER = """passages.id = units.parent_id AND +passages.granularity = 'passage'
+    AND +passages.document = units.document"""
 
 _BLOCK = 10_000  # vectors read at a time
 _UNITS = 1_000  # units with vectors, the same
@@ -44,8 +52,10 @@ _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
 _TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder", "vectors")
 _HIGHEST = 1 << 62
 
-INCOMPLETE = "incomplete"  # the digest of a document from which units were deleted, since its text still holds them
-_KINDS = {str(kind): kind for kind in Granularity}  # faster than calling the enumeration for each unit
+# The digest of a document from which units were deleted, since its text still holds them.
+INCOMPLETE = "incomplete"
+# Faster than calling the enumeration for each unit.
+_KINDS = {str(kind): kind for kind in Granularity}
 
 # Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
 Allowed = Callable[[RowIds, RowIds], NDArray[np.bool_]]
@@ -67,7 +77,10 @@ class Snapshot:
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """Facts about the store by name: its generation, settings, encoder, template and dimension."""
+        """Facts about the store by name.
+
+        They are its generation, settings, encoder, template and dimension.
+        """
         meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
         if meta.pop("checksum", None) != checksum(*sorted(meta.items(), key=repr)):
             raise DamagedRowError(sorted(map(str, meta)), what="the record of")
@@ -76,13 +89,18 @@ class Snapshot:
             # Opened at the beginning: another process may compact the store meanwhile.
             with suppress(DamagedRowError):
                 self.vector_files.get(
-                    checked_name(meta["vectors"]), int(meta.get("dim") or 0), np.dtype(meta.get("dtype") or "float32")
+                    checked_name(meta["vectors"]),
+                    int(meta.get("dim") or 0),
+                    np.dtype(meta.get("dtype") or "float32"),
                 )
         return meta
 
     @property
     def generation(self) -> int:
-        """A number that every commit raises by a random step, so that a database restored from a backup gets others."""
+        """A number that every commit raises by a random step.
+
+        So a database restored from a backup gets others.
+        """
         return int(self.meta["generation"])
 
     @property
@@ -109,34 +127,56 @@ class Snapshot:
     def units_by_id(self, ids: Sequence[str]) -> list[Unit]:
         """Return the stored units, in the order of the ids."""
         sql = f"SELECT {UNIT} FROM {FROM_UNITS} WHERE units.id {AMONG}"  # noqa: S608
-        units = {unit.id: unit for unit in to_units(self.connection.execute(sql, [to_array(ids)]))}
+        stored = self.connection.execute(sql, [to_array(ids)])
+        units = {unit.id: unit for unit in to_units(stored)}
         return [units[unit_id] for unit_id in ids if unit_id in units]
 
     def stored_units(self, document_ids: Sequence[str] | None = None) -> Iterator[StoredUnit]:
         """Yield all units with their vectors, or those of some documents, oldest first."""
-        chosen = "" if document_ids is None else f"WHERE documents.id {AMONG}"
+        chosen = ""
+        parameters = []
+        if document_ids is not None:
+            chosen = f"WHERE documents.id {AMONG}"
+            parameters = [to_array(document_ids)]
         sql = f"SELECT {UNIT} FROM {FROM_UNITS} {chosen} ORDER BY units.row"  # noqa: S608
-        stored = self.connection.execute(sql, [to_array(document_ids)] if document_ids else [])
+        stored = self.connection.execute(sql, parameters)
         while rows := stored.fetchmany(_UNITS):
-            numbers = [row[2] for row in rows if row[2] is not None]
-            vectors = iter(self._finite_vectors(numbers)) if numbers else iter(())
+            vector_rows = [row[2] for row in rows if row[2] is not None]
+            vectors: Iterator[Vectors] = iter(())
+            if vector_rows:
+                vectors = iter(self._finite_vectors(vector_rows))
             for row, unit in zip(rows, to_units(rows), strict=True):
-                yield StoredUnit(unit, None if row[2] is None else next(vectors))
+                vector = None
+                if row[2] is not None:
+                    vector = next(vectors)
+                yield StoredUnit(unit, vector)
 
     def ids(self) -> list[str]:
         """Return the ids of all units, oldest first."""
         return self.values("SELECT id FROM units ORDER BY row")
 
     def unit_metadata(self, ids: Sequence[str] | None = None) -> tuple[list[str], RowIds, RowIds]:
-        """Return the ids, rows and rows of metadata of all units, or of some by id, oldest first. Shapes: (n,)."""
-        chosen = "" if ids is None else f"WHERE id {AMONG}"
+        """Return the ids, rows and rows of metadata of all units, or of some by id, oldest first.
+
+        Shapes: (n,).
+        """
+        chosen = ""
+        parameters = []
+        if ids is not None:
+            chosen = f"WHERE id {AMONG}"
+            parameters = [to_array(ids)]
         sql = f"SELECT id, row, metadata FROM units {chosen} ORDER BY row"  # noqa: S608
-        units = self.connection.execute(sql, [] if ids is None else [to_array(ids)]).fetchall()
-        names, rows, metadata = zip(*units, strict=True) if units else ((), (), ())
-        return list(names), np.array(rows, np.int64), np.array(metadata, np.int64)
+        units = self.connection.execute(sql, parameters).fetchall()
+        unit_ids = [row[0] for row in units]
+        rows = np.fromiter(map(itemgetter(1), units), np.int64, len(units))
+        metadata = np.fromiter(map(itemgetter(2), units), np.int64, len(units))
+        return unit_ids, rows, metadata
 
     def document_metadata(self, rows: Sequence[int]) -> tuple[RowIds, RowIds]:
-        """Return the rows of metadata of all units of some documents: the document of each, and the metadata. Shapes: (n,)."""
+        """Return the rows of metadata of all units of some documents.
+
+        The first array has the document of each, the second the metadata. Shapes: (n,).
+        """
         sql = f"SELECT DISTINCT document, metadata FROM units WHERE document {AMONG}"  # noqa: S608
         pairs = self.connection.execute(sql, [to_array(rows)]).fetchall()
         owners, metadata = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -145,42 +185,60 @@ class Snapshot:
     def documents(self, rows: Sequence[int]) -> dict[int, tuple[str, Document | None]]:
         """Return the id of each document by row, and the document if its text is stored."""
         sql = f"SELECT row, {DOCUMENT} FROM documents WHERE row {AMONG}"  # noqa: S608
-        return {row: (rest[1], to_document(rest)) for row, *rest in self.connection.execute(sql, [to_array(rows)])}
+        documents = {}
+        for row, *columns in self.connection.execute(sql, [to_array(rows)]):
+            documents[row] = (columns[1], to_document(columns))
+        return documents
 
     def documents_by_id(self, ids: Iterable[str]) -> dict[str, tuple[Document, str]]:
         """Return the documents whose texts are stored, each with the digest of how it was added."""
         sql = f"SELECT digest, {DOCUMENT} FROM documents WHERE id {AMONG}"  # noqa: S608
-        return {document.id: (document, recipe) for document, recipe in self._documents(sql, [to_array(ids)])}
+        stored = self._documents(sql, [to_array(ids)])
+        return {document.id: (document, digest) for document, digest in stored}
 
     def all_documents(self) -> Iterator[tuple[Document, str]]:
         """Yield all documents whose texts are stored, each with the digest of how it was added."""
-        return self._documents(f"SELECT digest, {DOCUMENT} FROM documents ORDER BY row")  # noqa: S608
+        sql = f"SELECT digest, {DOCUMENT} FROM documents ORDER BY row"  # noqa: S608
+        return self._documents(sql)
 
     def whole_documents(self, passages: Sequence[int]) -> dict[int, int]:
-        """Return the rows of the documents whose text is stored, and of which a passage is all there is, by the passage's row."""
-        sql = f"""SELECT units.row, documents.row FROM units JOIN documents ON documents.row = units.document
+        """Return the rows of documents that consist of one passage, by the passage's row.
+
+        Only documents whose text is stored count.
+        """
+        sql = f"""SELECT units.row, documents.row
+            FROM units JOIN documents ON documents.row = units.document
             WHERE units.row {AMONG} AND units.granularity = 'passage'
             AND documents.text IS NOT NULL AND documents.digest <> ?
             AND NOT EXISTS (SELECT 1 FROM units AS others
-                WHERE others.document = units.document AND others.granularity = 'passage' AND others.row <> units.row)"""  # noqa: S608
+                WHERE others.document = units.document AND others.granularity = 'passage'
+                AND others.row <> units.row)"""  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(passages), INCOMPLETE]).fetchall())
 
     def digests(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the digests of the stored documents."""
-        sql = f"SELECT id, digest FROM documents WHERE text IS NOT NULL AND id {AMONG}"  # noqa: S608
+        sql = f"""SELECT id, digest FROM documents
+            WHERE text IS NOT NULL AND id {AMONG}"""  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
-        counts = dict(
-            self.connection.execute("SELECT granularity, count(*) FROM units GROUP BY granularity").fetchall()
-        )
+        sql = "SELECT granularity, count(*) FROM units GROUP BY granularity"
+        counts = dict(self.connection.execute(sql).fetchall())
         return {kind: counts[kind] for kind in Granularity if kind in counts}
 
     def totals(self) -> dict[str, int]:
-        """Return the number of units, of documents with a text, and of distinct vectors and metadata."""
-        sources = {"units": "", "documents": " WHERE text IS NOT NULL", "vectors": "", "metadata": ""}
-        return {table: self.values(f"SELECT count(*) FROM {table}{where}")[0] for table, where in sources.items()}  # noqa: S608
+        """Count units, documents with a text, distinct vectors and distinct metadata."""
+        sources = {
+            "units": "",
+            "documents": " WHERE text IS NOT NULL",
+            "vectors": "",
+            "metadata": "",
+        }
+        totals = {}
+        for table, where in sources.items():
+            [totals[table]] = self.values(f"SELECT count(*) FROM {table}{where}")  # noqa: S608
+        return totals
 
     @property
     def granularities(self) -> tuple[Granularity, ...]:
@@ -197,7 +255,8 @@ class Snapshot:
 
     def has_vectors(self, kind: Granularity) -> bool:
         """Return whether a granularity has units with vectors."""
-        return bool(self.values("SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1", [kind]))
+        sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
+        return bool(self.values(sql, [kind]))
 
     def searched_units(
         self,
@@ -206,7 +265,10 @@ class Snapshot:
         unit_ids: Sequence[str] | None,
         allowed: Allowed | None = None,
     ) -> list[Unit]:
-        """Return the units directly under some passages that have vectors and are allowed, in order of the text."""
+        """Return the units directly under some passages, in order of the text.
+
+        Only units that have vectors and are allowed are returned.
+        """
         sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS} JOIN units AS passages ON {_UNDER}
             WHERE passages.id IN (SELECT value FROM json_each(:passages))
             AND units.granularity = :kind AND units.vector IS NOT NULL"""  # noqa: S608
@@ -226,22 +288,30 @@ class Snapshot:
         count: int,
         allowed: Allowed | None = None,
     ) -> list[Unit]:
-        """Return the allowed units among those of a document that overlap a span, and `count` units before and after.
+        """Return the allowed units around a span of a document.
 
-        They come in order of the text.
+        They are the units that overlap it, and `count` units before and after. They come in order
+        of the text.
         """
         sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.document = (SELECT row FROM documents WHERE id = :document)
-            AND units.granularity = :kind AND """  # noqa: S608
-        values = {"document": document, "kind": granularity, "start": start, "end": end, "count": count}
-        before, within, after = (
-            self.connection.execute(sql + where, values).fetchall()
-            for where in (
-                'units."end" <= :start ORDER BY units.start DESC LIMIT :count',
-                'units."end" > :start AND units.start < :end ORDER BY units.start',
-                "units.start >= :end ORDER BY units.start LIMIT :count",
-            )
-        )
+            AND units.granularity = :kind AND"""  # noqa: S608
+        values = {
+            "document": document,
+            "kind": granularity,
+            "start": start,
+            "end": end,
+            "count": count,
+        }
+        before = self.connection.execute(
+            f'{sql} units."end" <= :start ORDER BY units.start DESC LIMIT :count', values
+        ).fetchall()
+        within = self.connection.execute(
+            f'{sql} units."end" > :start AND units.start < :end ORDER BY units.start', values
+        ).fetchall()
+        after = self.connection.execute(
+            f"{sql} units.start >= :end ORDER BY units.start LIMIT :count", values
+        ).fetchall()
         return _allowed_units([*reversed(before), *within, *after], allowed)
 
     def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
@@ -250,7 +320,8 @@ class Snapshot:
 
     def document_rows(self, ids: Sequence[str]) -> RowIds:
         """Return the rows of the documents with these ids."""
-        return ascending(self.values(f"SELECT row FROM documents WHERE id {AMONG}", [to_array(ids)]))  # noqa: S608
+        sql = f"SELECT row FROM documents WHERE id {AMONG}"  # noqa: S608
+        return ascending(self.values(sql, [to_array(ids)]))
 
     def document_ids(self, ids: Sequence[str]) -> dict[int, str]:
         """Return those of some ids that documents have, by row."""
@@ -258,23 +329,28 @@ class Snapshot:
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
     def documents_where(self, condition: Condition) -> list[str]:
-        """Return the ids of documents with a text of which some unit's metadata pass a filter, oldest first."""
+        """Return the ids of documents with a text and a unit that passes a filter, oldest first."""
         passing = to_array(passing_rows(self.connection, condition).tolist())
         sql = f"""SELECT id FROM documents WHERE text IS NOT NULL AND row IN
             (SELECT document FROM units WHERE metadata {AMONG}) ORDER BY row"""  # noqa: S608
         return self.values(sql, [passing])
 
     def unit_rows(self, ids: Sequence[str]) -> RowIds:
-        """Return the rows of the units with these ids, and of the units directly under them in the same document."""
+        """Return the rows of the units with these ids, and of the units directly under them.
+
+        Units under them are of the same document.
+        """
         sql = """SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids)) UNION
             SELECT units.row FROM units JOIN units AS parents ON parents.id = units.parent_id
             AND +parents.document = units.document
-            WHERE parents.id IN (SELECT value FROM json_each(:ids)) AND units.granularity <> 'passage'"""
+            WHERE parents.id IN (SELECT value FROM json_each(:ids))
+            AND units.granularity <> 'passage'"""
         return ascending(self.values(sql, {"ids": to_array(ids)}))
 
     def units_of_documents(self, ids: Sequence[str]) -> RowIds:
         """Return the rows of all units of the documents with these ids."""
-        sql = f"SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"  # noqa: S608
+        sql = f"""SELECT row FROM units
+            WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"""  # noqa: S608
         return ascending(self.values(sql, [to_array(ids)]))
 
     @property
@@ -284,12 +360,16 @@ class Snapshot:
         return self.vector_files.get(name, int(self.meta.get("dim") or 0), self.dtype)
 
     def vectors(self, rows: RowIds) -> Vectors:
-        """Return vectors by row, in that order; raise DamagedRowError if one is absent or changed. Shape: (n, dim)."""
+        """Return vectors by row, in that order; raise DamagedRowError if one is absent or changed.
+
+        Shape: (n, dim).
+        """
         return self.vector_file.read(rows).astype(np.float32, copy=False)
 
     def vector_rows(self) -> RowIds:
         """Return the rows of all vectors, ascending. Shape: (n,)."""
-        return _table(self.connection.execute("SELECT row FROM vectors ORDER BY row"), "vector", width=1)[:, 0]
+        rows = self.connection.execute("SELECT row FROM vectors ORDER BY row")
+        return _table(rows, "vector", width=1)[:, 0]
 
     def write_vectors(self, out: IO[bytes]) -> None:
         """Write a file with the vectors of this generation, which takes the place of `vector_file`.
@@ -315,7 +395,10 @@ class Snapshot:
         return {unit_id: vector for (unit_id, _), vector in zip(rows, vectors, strict=True)}
 
     def _finite_vectors(self, rows: Sequence[object]) -> Vectors:
-        """Return vectors by row; raise DamagedRowError if one is absent, changed or not finite. Shape: (n, dim)."""
+        """Return vectors by row; raise DamagedRowError if one is absent, changed or not finite.
+
+        Shape: (n, dim).
+        """
         for row in rows:
             if type(row) is not int:
                 raise DamagedRowError(row, what="vector")
@@ -327,36 +410,51 @@ class Snapshot:
 
     def _last_row(self, table: str) -> int:
         """Return the last row number that a table used; numbers are never used twice."""
-        last = next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0)
+        numbers = self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])
+        last = 0
+        if numbers:
+            last = numbers[0]
         if type(last) is not int or last < 0:
             raise DamagedRowError(table, what="the last row of")
         return last
 
     def unit_columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
-        """Return the columns that a search needs of the units for which a condition holds and that have vectors.
+        """Return the columns of the units with vectors for which a condition holds.
 
-        `LEXICAL` stands for passages, also those without vectors; each has its own row as the id of its vector. In the condition,
-        `:kind` is the granularity.
+        `LEXICAL` stands for passages, also those without vectors; each has its own row as the id of
+        its vector. In the condition, `:kind` is the granularity.
         """
-        vector, kind = ("units.row", Granularity.PASSAGE) if granularity == LEXICAL else ("units.vector", granularity)
-        parent, join = "units.row", ""
+        vector = "units.vector"
+        kind = granularity
+        if granularity == LEXICAL:
+            vector = "units.row"
+            kind = Granularity.PASSAGE
+        parent = "units.row"
+        join = ""
         if kind is not Granularity.PASSAGE:
             parent = "coalesce(passages.row, units.row)"
             join = f"LEFT JOIN units AS passages ON {_UNDER}"
-        sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata FROM units {join}
-            WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
+        sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata
+            FROM units {join} WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
         rows = self.connection.execute(sql, {"kind": kind, **parameters})
         return Columns.of(_table(rows, granularity, width=5).T)
 
-    def passage_vectors(self, documents: RowIds | None = None) -> tuple[RowIds, RowIds, RowIds, RowIds]:
-        """Return the rows of all passages, or of those of some documents, and for each its document, vector and metadata.
+    def passage_vectors(
+        self, documents: RowIds | None = None
+    ) -> tuple[RowIds, RowIds, RowIds, RowIds]:
+        """Return the rows of passages, and for each its document, vector and metadata.
 
-        The vector is -1 for a passage without one. Shapes: (n,).
+        The passages are all, or those of some documents. The vector is -1 for a passage without
+        one. Shapes: (n,).
         """
-        chosen = "" if documents is None else f"document {AMONG} AND"
+        chosen = ""
+        parameters = []
+        if documents is not None:
+            chosen = f"document {AMONG} AND"
+            parameters = [to_array(documents.tolist())]
         sql = f"""SELECT row, document, coalesce(vector, -1), metadata FROM units
             WHERE {chosen} granularity = 'passage'"""  # noqa: S608
-        rows = self.connection.execute(sql, [] if documents is None else [to_array(documents.tolist())])
+        rows = self.connection.execute(sql, parameters)
         passages, owners, vectors, metadata = _table(rows, "passage", width=4).T
         return passages, owners, vectors, metadata
 
@@ -365,17 +463,22 @@ class Snapshot:
         return ascending(self.values("SELECT row FROM documents"))
 
     def touched_passages(self, since: int, last: int) -> tuple[RowIds, RowIds] | None:
-        """Return the units removed or altered since a commit, and the passages that are new, altered or over such units.
+        """Return the units removed or altered since a commit, and the passages touched.
 
-        The result is None if the changes are no longer known; `last` is the last unit of that commit.
+        Touched passages are new, altered or over such units. The result is None if the changes are
+        no longer known; `last` is the last unit of that commit.
         """
         if since < int(self.meta.get("forgotten") or 0):
             return None
         changed = ascending(self.values("SELECT row FROM changes WHERE generation > ?", [since]))
-        sql = f"""WITH touched AS (SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))
+        sql = f"""WITH touched AS (
+                SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)
+            )
             SELECT row FROM units WHERE row IN touched AND granularity = 'passage' UNION
-            SELECT passages.row FROM units JOIN units AS passages ON {_UNDER} WHERE units.row IN touched"""  # noqa: S608
-        return changed, ascending(self.values(sql, {"last": last, "changed": json.dumps(changed.tolist())}))
+            SELECT passages.row FROM units JOIN units AS passages ON {_UNDER}
+            WHERE units.row IN touched"""  # noqa: S608
+        parameters = {"last": last, "changed": json.dumps(changed.tolist())}
+        return changed, ascending(self.values(sql, parameters))
 
     @property
     def has_units_of_passages(self) -> bool:
@@ -387,25 +490,33 @@ class Snapshot:
     def passage_metadata(self) -> tuple[RowIds, RowIds]:
         """Return the rows of all passages, and of their metadata. Shapes: (n,)."""
         # Only the index of documents is read.
-        sql = "SELECT row, metadata FROM units INDEXED BY units_by_document WHERE granularity = 'passage'"
+        sql = """SELECT row, metadata FROM units INDEXED BY units_by_document
+            WHERE granularity = 'passage'"""
         table = _table(self.connection.execute(sql), "passage", width=2)
         passages, metadata = table[np.argsort(table[:, 0])].T
         return passages, metadata
 
     def mixed_passages(self, among: RowIds | None = None) -> Columns:
-        """Return the passages over units with other metadata than their own, and these units; of all passages, or of some.
+        """Return the passages over units with other metadata than their own, and these units.
 
-        Units of all granularities count, whether they have vectors or not. Keys that say what a unit is make no difference. Each
-        has its own row as the id of its vector.
+        Units of all granularities count, whether they have vectors or not. Keys that say what a
+        unit is make no difference. Each has its own row as the id of its vector.
         """
         if not self.has_units_of_passages:
             return Columns.empty()
-        chosen = f"units.document {AMONG}" if among is None else f"passages.row {AMONG}"
-        parameter = self._mixed_documents() if among is None else among
-        sql = f"""SELECT units.row, units.metadata, passages.row, passages.metadata, passages.document
+        if among is None:
+            chosen = f"units.document {AMONG}"
+            rows = self._mixed_documents()
+        else:
+            chosen = f"passages.row {AMONG}"
+            rows = among
+        sql = f"""SELECT units.row, units.metadata, passages.row, passages.metadata,
+                passages.document
             FROM units JOIN units AS passages ON {_UNDER}
-            WHERE units.granularity <> 'passage' AND units.metadata <> passages.metadata AND {chosen}"""  # noqa: S608
-        table = _table(self.connection.execute(sql, [json.dumps(parameter.tolist())]), "passage", width=5)
+            WHERE units.granularity <> 'passage' AND units.metadata <> passages.metadata
+            AND {chosen}"""  # noqa: S608
+        pairs = self.connection.execute(sql, [json.dumps(rows.tolist())])
+        table = _table(pairs, "passage", width=5)
         contents = self._contents(table[:, [1, 3]].ravel()).reshape(-1, 2)
         differs = contents[:, 0] != contents[:, 1]
         units, metadata, passages, of_passages, documents = table[differs].T
@@ -415,20 +526,30 @@ class Snapshot:
         return Columns.of(np.hstack([under, above]))
 
     def _mixed_documents(self) -> RowIds:
-        """Return the documents with units beside passages that have several metadata. Only the index of documents is read."""
-        sql = """SELECT document, metadata FROM units WHERE document IN (SELECT document FROM units GROUP BY document
-            HAVING min(metadata) < max(metadata) AND max(granularity <> 'passage')) ORDER BY document"""
+        """Return the documents with units beside passages that have several metadata.
+
+        Only the index of documents is read.
+        """
+        sql = """SELECT document, metadata FROM units WHERE document IN (
+                SELECT document FROM units GROUP BY document
+                HAVING min(metadata) < max(metadata) AND max(granularity <> 'passage')
+            ) ORDER BY document"""
         documents, metadata = _table(self.connection.execute(sql), "document", width=2).T
         contents = self._contents(metadata)
         _, first, which = np.unique(documents, return_index=True, return_inverse=True)
         return np.unique(documents[contents != contents[first][which]])
 
     def _contents(self, metadata: RowIds) -> RowIds:
-        """Number rows of metadata, so that those which differ only in what a unit is have one number. Shape: (n,)."""
+        """Number rows of metadata.
+
+        Rows that differ only in what a unit is have one number. Shape: (n,).
+        """
         if not says_kinds(self.connection):
             return metadata  # the rows themselves: no two hold the same
         distinct, which = np.unique(metadata, return_inverse=True)
-        sql = f"""SELECT CASE WHEN json_valid(json) THEN json_remove(json{", ?" * len(KIND)}) ELSE json END
+        parameters = ", ?" * len(KIND)
+        sql = f"""SELECT
+            CASE WHEN json_valid(json) THEN json_remove(json{parameters}) ELSE json END
             FROM metadata WHERE row {AMONG} ORDER BY row"""  # noqa: S608
         paths = [f'$."{key}"' for key in KIND]
         texts = self.values(sql, [*paths, json.dumps(distinct.tolist())])
@@ -437,12 +558,16 @@ class Snapshot:
         numbers = {text: number for number, text in enumerate(texts)}
         return np.array([numbers[text] for text in texts], np.int64)[which]
 
-    def _documents(self, sql: str, parameters: Sequence[str] = ()) -> Iterator[tuple[Document, str]]:
-        for recipe, *rest in self.connection.execute(sql, parameters):
-            if (document := to_document(rest)) is not None:
-                if not isinstance(recipe, str):
-                    raise DamagedRowError(document.id, what="the digest of document")
-                yield document, recipe
+    def _documents(
+        self, sql: str, parameters: Sequence[str] = ()
+    ) -> Iterator[tuple[Document, str]]:
+        for digest, *columns in self.connection.execute(sql, parameters):
+            document = to_document(columns)
+            if document is None:
+                continue
+            if not isinstance(digest, str):
+                raise DamagedRowError(document.id, what="the digest of document")
+            yield document, digest
 
 
 def _table(rows: Iterable[Sequence[int]], granularity: str, *, width: int) -> RowIds:
@@ -474,22 +599,34 @@ def to_document(row: Sequence[Any]) -> Document | None:
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
-    """Return the units of rows of `UNIT`; raise DamagedRowError for one that differs from what was written."""
-    units, rows = [], list(rows)
-    for row, actual in zip(rows, checksums(map(itemgetter(slice(1, None)), rows)), strict=True):
-        written, _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, *rest = row
-        metadata, payload, visible = rest
+    """Return the units of rows of `UNIT`.
+
+    Raises:
+        DamagedRowError: A unit differs from what was written.
+    """
+    units = []
+    rows = list(rows)
+    contents = map(itemgetter(slice(1, None)), rows)
+    for row, actual in zip(rows, checksums(contents), strict=True):
+        written, _, _, start, end, unit_id, text, kind, *origin = row
+        document_id, parent_id, title, section, metadata, payload, visible = origin
         texts = (unit_id, text, document_id, parent_id, title, section, payload, visible)
         right = type(start) is type(end) is int and set(map(type, texts)) == {str}
         if actual != written or not right:
             raise DamagedRowError(unit_id, what="unit")
-        place = (_KINDS.get(kind) or Granularity(kind), document_id, parent_id, start, end)
-        units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload, visible))
+        granularity = _KINDS.get(kind) or Granularity(kind)
+        place = (granularity, document_id, parent_id, start, end)
+        parsed = _metadata(unit_id, metadata)
+        units.append(Unit(unit_id, text, *place, title, section, parsed, payload, visible))
     return units
 
 
 def _metadata(owner: str, text: str) -> Metadata:
-    """Parse the metadata of a unit or document; raise DamagedRowError if there are none that could have been written."""
+    """Parse the metadata of a unit or document.
+
+    Raises:
+        DamagedRowError: The text is none that could have been written.
+    """
     metadata = parse_metadata(text)
     if metadata is None:
         raise DamagedRowError(owner, what="the metadata of")
@@ -515,7 +652,10 @@ def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
 
 
 def _check_meta(meta: Mapping[str, Any]) -> None:
-    """Raise DamagedRowError for facts of other types than a store writes: a stranger's checksum may be right."""
+    """Raise DamagedRowError for facts of other types than a store writes.
+
+    A stranger's checksum may be right.
+    """
     for name in _NUMBERS:
         number = meta.get(name, 0)
         if type(number) is not int or not 0 <= number < _HIGHEST:
@@ -523,7 +663,8 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
     for name in _TEXTS:
         if not isinstance(meta.get(name), str | None):
             raise DamagedRowError(name, what="the text")
-    if "generation" not in meta or "units" not in meta or meta.get("dtype") not in (None, "float32", "float16"):
+    is_complete = "generation" in meta and "units" in meta
+    if not is_complete or meta.get("dtype") not in (None, "float32", "float16"):
         raise DamagedRowError(sorted(meta), what="the record of")
     try:
         check_template(meta.get("embed_template"))
@@ -533,11 +674,17 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
 
 
 def metadata_keys(written: str | None) -> tuple[str, ...]:
-    """Return the keys of `embed_metadata` from the JSON that a store keeps; none if it keeps nothing."""
+    """Return the keys of `embed_metadata` from the JSON that a store keeps.
+
+    None if it keeps nothing.
+    """
     return check_metadata_keys(json.loads(written or "[]"))
 
 
 def ascending(rows: Sequence[int]) -> RowIds:
-    """Return some rows in order, each once. `numpy.unique` does the same, and first imports masked arrays, for 10 ms."""
+    """Return some rows in order, each once.
+
+    `numpy.unique` does the same, and first imports masked arrays, for 10 ms.
+    """
     ordered = np.sort(np.array(rows, np.int64))
     return ordered[starts_of_runs(ordered)]

@@ -15,9 +15,17 @@ import numpy as np
 
 from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata, passing_rows
+from factoid.filters import (
+    DELETE_FIELD,
+    INSERT_FIELD,
+    Filter,
+    field_rows,
+    parse_metadata,
+    passing_rows,
+)
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import digest, to_array, to_json
+from factoid.store.database.records import digest as vector_digest
+from factoid.store.database.records import to_array, to_json
 from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
@@ -32,16 +40,39 @@ from factoid.store.database.snapshot import (
 from factoid.store.database.vector_file import VectorFiles, new_name, write_header
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
-# Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.
+# Tables of rows that units share, and the column of `units` that names them: rows that no unit
+# names are dropped.
 _USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 
-# Changes kept for readers of earlier generations, and commits. Beyond these, readers compare what they hold with the database.
+# Changes kept for readers of earlier generations, and commits. Beyond these, readers compare what
+# they hold with the database.
 _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
 _PARAMETERS = 500  # of one statement
-_TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")  # of a unit
+# The texts of a unit.
+_TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")
 _texts_of = attrgetter(*_TEXTS)
+
+_UNIT_COLUMNS = (
+    "checksum",
+    "row",
+    "vector",
+    "start",
+    '"end"',
+    "id",
+    "text",
+    "granularity",
+    "document",
+    "parent_id",
+    "title",
+    "section",
+    "metadata",
+    "payload",
+    "visible",
+)
+_INSERT_UNIT = f"""INSERT INTO units ({", ".join(_UNIT_COLUMNS)})
+    VALUES ({", ".join("?" * len(_UNIT_COLUMNS))})"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,23 +89,27 @@ class Selection:
     filter: Filter | None = None
 
     def __post_init__(self) -> None:
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        chosen = {name: value for name, value in given.items() if value is not None}
+        arguments = {field.name: getattr(self, field.name) for field in fields(self)}
+        chosen = {name: value for name, value in arguments.items() if value is not None}
         if len(chosen) != 1 or any(isinstance(value, str) for value in chosen.values()):
+            shown = ", ".join(f"{name}={value!r:.200}" for name, value in chosen.items())
             raise InvalidInputError(
                 "give a list of ids, or document_ids, unit_ids or a filter in its place, got "
-                + (", ".join(f"{name}={value!r:.200}" for name, value in chosen.items()) or "none of them")
+                f"{shown or 'none of them'}"
             )
 
 
 class Transaction(Snapshot):
-    """A snapshot that can be written to and sees its own writes. Created by `Connections.transaction`."""
+    """A snapshot that can be written to and sees its own writes.
+
+    Created by `Connections.transaction`.
+    """
 
     def __init__(self, connection: sqlite3.Connection, vector_files: VectorFiles) -> None:
         super().__init__(connection, vector_files)
         self._unsynced = False  # whether vectors were added that the disk may not hold yet
-        self._after = self.generation + 1 + secrets.randbelow(1 << 31)
-        self._last = self._last_row("units")
+        self._new_generation = self.generation + 1 + secrets.randbelow(1 << 31)
+        self._last_row_before = self._last_row("units")
         self._changed: set[int] = set()
         self.count = int(self.meta["units"])
 
@@ -90,36 +125,81 @@ class Transaction(Snapshot):
                 self.put(name, value)
 
     def keep_granularities(self, granularities: Sequence[Granularity]) -> None:
-        """Record the granularities that the store is filled with, for those who open it without naming any."""
+        """Record the granularities that the store is filled with.
+
+        Who opens it without naming any gets these.
+        """
         names = ",".join(granularities)
         if self.meta.get("granularities") != names:
             self.put("granularities", names)
 
-    def put_document(self, document: Document, recipe: str) -> None:
+    def put_document(self, document: Document, digest: str) -> None:
         """Insert or replace a document, without its units."""
-        sql = """INSERT INTO documents (id, text, title, section, metadata, digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
+        sql = """INSERT INTO documents (id, text, title, section, metadata, digest, checksum)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET (text, title, section, metadata, digest, checksum) =
-            (excluded.text, excluded.title, excluded.section, excluded.metadata, excluded.digest, excluded.checksum)"""
-        texts = [document.id, document.text, document.title, document.section, to_json(document.metadata)]
-        self.connection.execute(sql, [*texts, recipe, checksum(*texts)])
+            (excluded.text, excluded.title, excluded.section, excluded.metadata,
+                excluded.digest, excluded.checksum)"""
+        metadata = to_json(document.metadata)
+        texts = [document.id, document.text, document.title, document.section, metadata]
+        self.connection.execute(sql, [*texts, digest, checksum(*texts)])
 
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Insert new units that passed `check_unit`, with the vectors of the searched ones by position."""
-        documents = self._document_rows(dict.fromkeys([unit.document_id for unit in units]))
+        """Insert new units that passed `check_unit`.
+
+        Vectors are those of the searched units, by position.
+        """
+        document_ids = dict.fromkeys(unit.document_id for unit in units)
+        documents = self._document_rows(document_ids)
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(texts.values())
         vector_rows = self._vector_rows(vectors)
+        next_row = self._last_row("units") + 1
         rows = []
-        for row, (position, unit) in enumerate(enumerate(units), start=self._last_row("units") + 1):
-            metadata, payload = texts[id(unit.metadata)], unit.payload
-            begin = (row, vector_rows.get(position), unit.start, unit.end, unit.id, unit.text, unit.granularity)
-            names = (unit.parent_id, unit.title, unit.section)
-            written = checksum(*begin, unit.document_id, *names, metadata, payload, unit.visible)
-            end = (metadata_rows[metadata], payload, unit.visible)
-            rows.append((written, *begin, documents[unit.document_id], *names, *end))
+        for position, unit in enumerate(units):
+            row = next_row + position
+            vector = vector_rows.get(position)
+            metadata = texts[id(unit.metadata)]
+            # The checksum covers the values of `UNIT`, in their order: the document's id and the
+            # text of the metadata, where the row has numbers.
+            written = checksum(
+                row,
+                vector,
+                unit.start,
+                unit.end,
+                unit.id,
+                unit.text,
+                unit.granularity,
+                unit.document_id,
+                unit.parent_id,
+                unit.title,
+                unit.section,
+                metadata,
+                unit.payload,
+                unit.visible,
+            )
+            rows.append(
+                (
+                    written,
+                    row,
+                    vector,
+                    unit.start,
+                    unit.end,
+                    unit.id,
+                    unit.text,
+                    unit.granularity,
+                    documents[unit.document_id],
+                    unit.parent_id,
+                    unit.title,
+                    unit.section,
+                    metadata_rows[metadata],
+                    unit.payload,
+                    unit.visible,
+                )
+            )
         try:
-            self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self.connection.executemany(_INSERT_UNIT, rows)
         except sqlite3.IntegrityError:
             self.check_owners(units)
             raise
@@ -127,27 +207,37 @@ class Transaction(Snapshot):
         self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
 
     def put_units(self, block: Iterable[StoredUnit], *, under: bool = False) -> None:
-        """Insert units, replacing those with the same ids, with `under` also those under them; texts of documents stay.
+        """Insert units, replacing those with the same ids.
+
+        With `under`, the units under those are replaced as well. Texts of documents stay.
 
         Raises:
             InvalidInputError: The id of a unit is that of another document's unit.
         """
         block = list(block)
         stored_ids = list(self.check_owners([stored.unit for stored in block]))
-        block = list({stored.unit.id: stored for stored in block}.values())
+        last_of_id = {stored.unit.id: stored for stored in block}
+        block = list(last_of_id.values())
         # Units may come before their passage: one that is not stored yet replaces nothing.
         if stored_ids:
-            sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
-            replaced = self.unit_rows(stored_ids).tolist() if under else self.values(sql, [to_array(stored_ids)])
+            if under:
+                replaced = self.unit_rows(stored_ids).tolist()
+            else:
+                sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
+                replaced = self.values(sql, [to_array(stored_ids)])
             self.remove_rows(replaced, keep_texts=True)
-        vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
+        vectors = {}
+        for position, stored in enumerate(block):
+            if stored.vector is not None:
+                vectors[position] = stored.vector
         self.insert([stored.unit for stored in block], vectors)
 
     def check_owners(self, units: Sequence[Unit]) -> dict[str, str]:
         """Return the document's id of each of these units that is stored, by id.
 
         Raises:
-            InvalidInputError: The id of a unit is that of another document's unit, stored or among these.
+            InvalidInputError: The id of a unit is that of another document's unit, stored or among
+                these.
         """
         stored = self.owners(unit.id for unit in units)
         owners = dict(stored)
@@ -155,14 +245,16 @@ class Transaction(Snapshot):
             owner = owners.setdefault(unit.id, unit.document_id)
             if owner != unit.document_id:
                 raise InvalidInputError(
-                    f"the unit {unit.id!r} of document {unit.document_id!r} has the id of a unit of document {owner!r}, which "
-                    "it cannot replace: give it another id, or delete the other one first, with delete(unit_ids=[…])"
+                    f"the unit {unit.id!r} of document {unit.document_id!r} has the id of a unit "
+                    f"of document {owner!r}, which it cannot replace: give it another id, or "
+                    "delete the other one first, with delete(unit_ids=[…])"
                 )
         return stored
 
     def owners(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the document's id of each stored unit by id."""
-        sql = f"""SELECT units.id, documents.id FROM units JOIN documents ON documents.row = units.document
+        sql = f"""SELECT units.id, documents.id
+            FROM units JOIN documents ON documents.row = units.document
             WHERE units.id {AMONG}"""  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
@@ -178,74 +270,113 @@ class Transaction(Snapshot):
             if not callable(selected.filter) and not selected.filter:
                 raise InvalidInputError("this filter has no condition: clear() deletes everything")
             passing = to_array(passing_rows(self.connection, selected.filter).tolist())
-            ids = self.values(f"SELECT id FROM units WHERE metadata {AMONG}", [passing])  # noqa: S608
+            sql = f"SELECT id FROM units WHERE metadata {AMONG}"  # noqa: S608
+            ids = self.values(sql, [passing])
             return list(map(int, self.unit_rows(ids)))
         named = [*(selected.ids or ()), *(selected.document_ids or ())]
-        documents = self.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(named)])  # noqa: S608
-        units = [*({*(selected.ids or ())} - {*documents}), *(selected.unit_ids or ())]
-        return list(map(int, np.union1d(self.units_of_documents(documents), self.unit_rows(units))))
+        sql = f"SELECT id FROM documents WHERE id {AMONG}"  # noqa: S608
+        documents = self.values(sql, [to_array(named)])
+        without_document = set(selected.ids or ()) - set(documents)
+        unit_ids = [*without_document, *(selected.unit_ids or ())]
+        rows = np.union1d(self.units_of_documents(documents), self.unit_rows(unit_ids))
+        return list(map(int, rows))
 
     def remove(self, selected: Selection) -> int:
-        """Remove documents with all their units, and units with those under them; return how many units."""
+        """Remove documents with all their units, and units with those under them.
+
+        The result is the number of units.
+        """
         rows = self.chosen_rows(selected)
         self.remove_rows(rows)
         named = [*(selected.ids or ()), *(selected.document_ids or ())]
-        self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(named)])  # noqa: S608
+        sql = f"DELETE FROM documents WHERE id {AMONG}"  # noqa: S608
+        self.connection.execute(sql, [to_array(named)])
         return len(rows)
 
     def remove_rows(self, rows: Sequence[int], *, keep_texts: bool = False) -> None:
-        """Remove units by row, and everything that only they used; with `keep_texts`, documents with a text stay."""
+        """Remove units by row, and everything that only they used.
+
+        With `keep_texts`, documents with a text stay.
+        """
         if not rows:
             return
         array = [json.dumps(rows)]
-        self._log_children(self.values(f"SELECT id FROM units WHERE row {AMONG}", array))  # noqa: S608
-        sql = f"DELETE FROM units WHERE row {AMONG} RETURNING document, metadata, vector"  # noqa: S608
+        sql = f"SELECT id FROM units WHERE row {AMONG}"  # noqa: S608
+        self._log_children(self.values(sql, array))
+        uses = ", ".join(_USES.values())
+        sql = f"DELETE FROM units WHERE row {AMONG} RETURNING {uses}"  # noqa: S608
         removed = self.connection.execute(sql, array).fetchall()
         self.count -= len(removed)
         self._log(rows)
-        self._mark_changed({document for document, *_ in removed}, INCOMPLETE)
-        for column, table in enumerate(_USES):
-            self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
+        used: dict[str, set[int]] = {table: set() for table in _USES}
+        if removed:
+            columns = map(set, zip(*removed, strict=True))
+            used = dict(zip(_USES, columns, strict=True))
+        self._mark_changed(used["documents"], INCOMPLETE)
+        for table, table_rows in used.items():
+            self._drop_unused(table, table_rows - {None}, keep_texts=keep_texts)
 
     def describe(self, selected: Selection, changes: Metadata) -> int:
-        """Set metadata keys of units, and of documents all of whose units are among them; return how many units.
+        """Set metadata keys of units, and of documents all of whose units are among them.
+
+        The result is the number of units.
 
         Raises:
             InvalidInputError: One of the keys is encoded with the texts.
         """
-        if encoded := sorted(changes.keys() & {*self.embed_metadata}):
+        encoded = sorted(changes.keys() & set(self.embed_metadata))
+        if encoded:
             raise InvalidInputError(
-                f"metadata[{encoded[0]!r}] is encoded with the texts here (embed_metadata): add the documents again with the "
-                "new value"
+                f"metadata[{encoded[0]!r}] is encoded with the texts here (embed_metadata): add "
+                "the documents again with the new value"
             )
         rows = self.chosen_rows(selected)
         sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.row {AMONG}"""  # noqa: S608
         before = self.connection.execute(sql, [json.dumps(rows)]).fetchall()
         units = to_units([columns for _, _, *columns in before])
-        texts = {old: to_json({**unit.metadata, **changes}) for (_, old, *_), unit in zip(before, units, strict=True)}
+        texts = {}  # of the new metadata, by the row of the old
+        for (_, old, *_), unit in zip(before, units, strict=True):
+            texts[old] = to_json({**unit.metadata, **changes})
         metadata = self._metadata_rows(texts.values())
         described = []
         for _, old, _, row, *columns, _, payload, visible in before:
-            described.append((metadata[texts[old]], checksum(row, *columns, texts[old], payload, visible), row))
-        self.connection.executemany("UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described)
+            text = texts[old]
+            written = checksum(row, *columns, text, payload, visible)
+            described.append((metadata[text], written, row))
+        self.connection.executemany(
+            "UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described
+        )
         self._log(rows)
         self._drop_unused("metadata", texts)
         # A document follows its units: if all of them were altered, so is the document.
         altered = Counter(document for document, *_ in before)
         self._mark_changed(altered)
-        sql = f"SELECT document, count(*) FROM units WHERE document {AMONG} GROUP BY 1"  # noqa: S608
+        sql = f"""SELECT document, count(*) FROM units WHERE document {AMONG}
+            GROUP BY 1"""  # noqa: S608
         counts = dict(self.connection.execute(sql, [json.dumps(list(altered))]).fetchall())
         for row, (_, document) in self.documents(list(altered)).items():
             if document is not None and counts[row] == altered[row]:
-                recipe = INCOMPLETE if self.digests([document.id]) == {document.id: INCOMPLETE} else ""
-                self.put_document(replace(document, metadata={**document.metadata, **changes}), recipe)
+                digest = ""
+                if self.digests([document.id]) == {document.id: INCOMPLETE}:
+                    digest = INCOMPLETE
+                metadata_after = {**document.metadata, **changes}
+                self.put_document(replace(document, metadata=metadata_after), digest)
         return len(rows)
 
     def clear(self) -> None:
         """Remove everything, and forget encoder, template and dimension."""
         cache = self.values("SELECT name FROM sqlite_master WHERE name = 'propositions'")
-        tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
+        tables = (
+            "units",
+            "documents",
+            "vectors",
+            "fields",
+            "metadata",
+            "changes",
+            "commits",
+            *cache,
+        )
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
         for key in ("encoder", "embed_template", "embed_metadata", "dim", "vectors"):
@@ -255,37 +386,55 @@ class Transaction(Snapshot):
         self.count = 0
 
     def forget_failures(self) -> int:
-        """Make documents with passages that fell back to their sentences count as changed; return their number."""
-        sql = """UPDATE documents SET digest = '' WHERE text IS NOT NULL AND digest <> ? AND row IN (
-            SELECT units.document FROM units JOIN metadata ON metadata.row = units.metadata
-            WHERE units.granularity = 'proposition' AND json_extract(metadata.json, '$.fallback') NOT IN (?, ?))"""
+        """Count documents with passages that fell back to their sentences as changed.
+
+        The result is the number of these documents.
+        """
+        sql = """UPDATE documents SET digest = ''
+            WHERE text IS NOT NULL AND digest <> ? AND row IN (
+                SELECT units.document FROM units JOIN metadata ON metadata.row = units.metadata
+                WHERE units.granularity = 'proposition'
+                AND json_extract(metadata.json, '$.fallback') NOT IN (?, ?)
+            )"""
         return self.connection.execute(sql, [INCOMPLETE, UNCOVERED, UNSUPPORTED]).rowcount
 
     def finish(self) -> None:
-        """Record the new generation, and what readers of earlier ones need to know; the vectors are then on disk."""
+        """Record the new generation, and what readers of earlier ones need to know.
+
+        The vectors are then on disk.
+        """
         if self._unsynced:
             self.vector_file.sync()
         logged = int(self.meta.get("logged") or 0) + len(self._changed) + 1
         if logged > _LOGGED:
             self.forget_changes()
             logged = 0
-        write_meta(self.connection, logged=logged, generation=self._after, units=self.count)
-        self.connection.execute("INSERT INTO commits VALUES (?, ?)", [self._after, self._last_row("units")])
+        write_meta(
+            self.connection, logged=logged, generation=self._new_generation, units=self.count
+        )
+        self.connection.execute(
+            "INSERT INTO commits VALUES (?, ?)", [self._new_generation, self._last_row("units")]
+        )
 
     def forget_changes(self) -> None:
-        """Drop the log of changes: readers of earlier generations then compare everything with the database."""
+        """Drop the log of changes.
+
+        Readers of earlier generations then compare everything with the database.
+        """
         self.connection.execute("DELETE FROM changes")
         self._changed.clear()
         sql = """DELETE FROM commits WHERE generation <
             (SELECT generation FROM commits ORDER BY generation DESC LIMIT 1 OFFSET ?)"""
         self.connection.execute(sql, [_LOGGED])
-        self.put("forgotten", self._after)
+        self.put("forgotten", self._new_generation)
         self.put("logged", 0)
 
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
         """Delete those of the rows of documents, metadata or vectors that units no longer name."""
         array = [json.dumps([row for row in rows if isinstance(row, int)])]  # others name nothing
-        condition = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{_USES[table]} = {table}.row)"  # noqa: S608
+        column = _USES[table]
+        condition = f"""row {AMONG}
+            AND NOT EXISTS (SELECT 1 FROM units WHERE units.{column} = {table}.row)"""  # noqa: S608
         if keep_texts and table == "documents":
             condition += " AND text IS NULL"
         if table == "metadata":
@@ -299,8 +448,11 @@ class Transaction(Snapshot):
     def _document_rows(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the rows of documents by id; new ones get a row without text."""
         array = [to_array(ids)]
-        self.connection.execute("INSERT OR IGNORE INTO documents (id) SELECT value FROM json_each(?)", array)
-        return dict(self.connection.execute(f"SELECT id, row FROM documents WHERE id {AMONG}", array).fetchall())  # noqa: S608
+        self.connection.execute(
+            "INSERT OR IGNORE INTO documents (id) SELECT value FROM json_each(?)", array
+        )
+        sql = f"SELECT id, row FROM documents WHERE id {AMONG}"  # noqa: S608
+        return dict(self.connection.execute(sql, array).fetchall())
 
     def _metadata_rows(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the rows of metadata by their JSON; new ones get a row and their fields."""
@@ -308,33 +460,47 @@ class Transaction(Snapshot):
         rows: dict[str, int] = self._rows_of("metadata", "json", distinct)
         new = [text for text in distinct if text not in rows]
         added = list(enumerate(new, start=self._last_row("metadata") + 1))
-        fields = [(*field, row) for row, text in added for field in field_rows(json.loads(text))]
+        fields: list[tuple[Any, ...]] = []
+        for row, text in added:
+            fields += [(*field, row) for field in field_rows(json.loads(text))]
         self.connection.executemany("INSERT INTO metadata (row, json) VALUES (?, ?)", added)
         self.connection.executemany(INSERT_FIELD, fields)
-        rows.update((text, row) for row, text in added)
+        for row, text in added:
+            rows[text] = row
         return rows
 
     def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
-        """Return the row of each vector by position, if all fit the store; equal vectors share a row."""
+        """Return the row of each vector by position, if all fit the store.
+
+        Equal vectors share a row.
+        """
         if not vectors:
             return {}
-        dim, matrix = self.meta.get("dim"), to_matrix([*vectors.values()], len(vectors))  # type: ignore[list-item]
+        dim = self.meta.get("dim")
+        matrix = to_matrix([*vectors.values()], len(vectors))  # type: ignore[list-item]
         if dim not in (None, matrix.shape[1]):
             raise EncoderMismatchError(
-                f"this store holds vectors of {dim} dimensions, got {matrix.shape[1]}: use the same encoder"
+                f"this store holds vectors of {dim} dimensions, got {matrix.shape[1]}: use the "
+                "same encoder"
             )
         with np.errstate(over="ignore"):
             stored = matrix.astype(self.dtype)
         if not np.isfinite(stored).all():
-            raise EncoderMismatchError(f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it")
+            raise EncoderMismatchError(
+                f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it"
+            )
         if dim is None:
             self.put("dim", matrix.shape[1])
         if self.meta.get("vectors") is None:
-            self._put_file(lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors")))
+            self._put_file(
+                lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors"))
+            )
         size = stored.shape[1] * stored.itemsize
         content = np.ascontiguousarray(stored).reshape(-1).view(np.uint8).data
-        digests = [digest(content[start : start + size]) for start in range(0, len(content), size)]
+        starts = range(0, len(content), size)
+        digests = [vector_digest(content[start : start + size]) for start in starts]
         rows: dict[bytes, int] = self._rows_of("vectors", "digest", digests)
+        # Of equal vectors, the last.
         new = {digest: place for place, digest in enumerate(digests) if digest not in rows}
         if new:
             first = self._last_row("vectors") + 1
@@ -356,7 +522,10 @@ class Transaction(Snapshot):
         return rows
 
     def compact_vectors(self) -> None:
-        """Put the vectors into a new file, without those that were deleted; the old one stays until `sweep_vectors`."""
+        """Put the vectors into a new file, without those that were deleted.
+
+        The old one stays until `sweep_vectors`.
+        """
         if self.meta.get("vectors") is not None:
             self._put_file(self.write_vectors)
 
@@ -367,20 +536,22 @@ class Transaction(Snapshot):
         self.vector_files.create(name, dim, self.dtype, write, current=self.meta.get("vectors"))
         self.put("vectors", name)
 
-    def _mark_changed(self, documents: Iterable[int], recipe: str = "") -> None:
+    def _mark_changed(self, documents: Iterable[int], digest: str = "") -> None:
         """Record that documents are no longer as added, so that adding them again restores them."""
         sql = f"UPDATE documents SET digest = ? WHERE row {AMONG} AND digest <> ?"  # noqa: S608
-        self.connection.execute(sql, [recipe, json.dumps(list(set(documents))), INCOMPLETE])
+        self.connection.execute(sql, [digest, json.dumps(list(set(documents))), INCOMPLETE])
 
     def _log(self, rows: Sequence[int]) -> None:
         """Log units of earlier generations that were removed or altered."""
-        old = {row for row in rows if row <= self._last} - self._changed
-        self.connection.executemany("INSERT INTO changes VALUES (?, ?)", [(self._after, row) for row in old])
+        old = {row for row in rows if row <= self._last_row_before} - self._changed
+        changes = [(self._new_generation, row) for row in old]
+        self.connection.executemany("INSERT INTO changes VALUES (?, ?)", changes)
         self._changed |= old
 
     def _log_children(self, parents: Sequence[str]) -> None:
         """Log the units under added or removed passages: their parent changes."""
-        self._log(self.values(f"SELECT row FROM units WHERE parent_id {AMONG}", [to_array(parents)]))  # noqa: S608
+        sql = f"SELECT row FROM units WHERE parent_id {AMONG}"  # noqa: S608
+        self._log(self.values(sql, [to_array(parents)]))
 
 
 def check_unit(unit: Unit) -> None:
@@ -391,11 +562,22 @@ def check_unit(unit: Unit) -> None:
             check_text(text, name)
     Granularity(unit.granularity)
     if "\0" in unit.id + unit.parent_id + unit.document_id:
-        raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
+        raise InvalidInputError(
+            f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
+        )
     if not isinstance(unit.metadata, Mapping):
-        raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")
-    if not all(type(place) is int and abs(place) < _LIMIT for place in (unit.start, unit.end)):
-        raise InvalidInputError(f"the span of a unit must be two whole numbers, got {(unit.start, unit.end)}")
+        raise InvalidInputError(
+            f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
+        )
+    if not _is_place(unit.start) or not _is_place(unit.end):
+        raise InvalidInputError(
+            f"the span of a unit must be two whole numbers, got {(unit.start, unit.end)}"
+        )
+
+
+def _is_place(place: object) -> bool:
+    """Return whether SQLite can hold the start or end of a span."""
+    return type(place) is int and abs(place) < _LIMIT
 
 
 def _are_texts(values: tuple[object, ...]) -> bool:

@@ -91,7 +91,7 @@ class VectorFile:
     """
 
     def __init__(self, source: Path | bytes, dim: int, dtype: np.dtype[Any]) -> None:
-        self.path = source if isinstance(source, Path) else None
+        self.path: Path | None = None
         self.dim = dim
         self.dtype = dtype.newbyteorder("<")
         self._width = dim + _CHECKSUM // dtype.itemsize  # numbers of a record
@@ -103,6 +103,7 @@ class VectorFile:
         self._begin = 0  # of the first record in the file
         self._content: mmap.mmap | bytes = b""  # of the file
         if isinstance(source, Path):
+            self.path = source
             self._map(source)
             self._read_header(source.name)
         else:
@@ -183,7 +184,8 @@ class VectorFile:
         checked = self._checked
         first = int(places[0])
         if np.array_equal(places, np.arange(first, first + len(places))):
-            records = numbers[first : first + len(places)]  # a view: an exact index reads all of them
+            # A view: an exact index reads all of them.
+            records = numbers[first : first + len(places)]
         else:
             records = numbers[places]
         unchecked = ~checked[places]
@@ -306,12 +308,11 @@ class VectorFile:
         """Return vectors as records, with their checksums. Shapes: (n, dim) to (n, width)."""
         records = np.empty((len(vectors), self._width), self.dtype)
         records[:, : self.dim] = vectors
-        checksums = [
-            zlib.crc32(row[: self.dim], first + at & 0xFFFFFFFF) for at, row in enumerate(records)
-        ]
-        records[:, self.dim :] = (
-            np.array(checksums, "<u4").view(self.dtype).reshape(len(vectors), -1)
-        )
+        checksums = []
+        for row, record in enumerate(records, first):
+            checksums.append(zlib.crc32(record[: self.dim], row & 0xFFFFFFFF))
+        numbers = np.array(checksums, "<u4").view(self.dtype)
+        records[:, self.dim :] = numbers.reshape(len(vectors), -1)
         return records
 
     def _differing(self, rows: Rows, records: Numbers) -> Rows:
@@ -321,13 +322,11 @@ class VectorFile:
         content = whole.reshape(-1).view(np.uint8).data
         step = self._width * self.dtype.itemsize
         size = self.dim * self.dtype.itemsize
-        wrong = [
-            row
-            for start, row, checksum in zip(
-                range(0, len(content), step), rows.tolist(), written, strict=True
-            )
-            if zlib.crc32(content[start : start + size], row & 0xFFFFFFFF) != checksum
-        ]
+        starts = range(0, len(content), step)
+        wrong = []
+        for start, row, checksum in zip(starts, rows.tolist(), written, strict=True):
+            if zlib.crc32(content[start : start + size], row & 0xFFFFFFFF) != checksum:
+                wrong.append(row)
         return np.array(wrong, np.int64)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from factoid.encode import Vectors, encoded_text
 from factoid.errors import InvalidInputError, StoreError
@@ -30,13 +31,13 @@ from factoid.vectors.vector_index import membership, sample
 
 INDEXES = (*Granularity, LEXICAL)  # names of the indexes that may be beside the database
 
-# An index is rebuilt when this share of its vectors is hidden, or when it holds this many times the vectors that it was built
-# for: both make searches slower or less exact.
+# An index is rebuilt when this share of its vectors is hidden, or when it holds this many times the
+# vectors that it was built for: both make searches slower or less exact.
 _HIDDEN = 0.25
 _GROWN = 4
 
-# An index keeps its kind up to this many times the vectors: otherwise a store near the size at which the kind changes would be
-# rebuilt every few writes.
+# An index keeps its kind up to this many times the vectors: otherwise a store near the size at
+# which the kind changes would be rebuilt every few writes.
 _MARGIN = 1.25
 
 _BLOCK = 10_000  # passages read at a time
@@ -47,7 +48,10 @@ logger = logging.getLogger(__name__)
 
 
 class _Change(NamedTuple):
-    """The difference between an index and a later generation: vectors to remove and to add, and all units afterwards."""
+    """The difference between an index and a later generation.
+
+    It has the vectors to remove and to add, and all units afterwards.
+    """
 
     removed: RowIds
     added: RowIds
@@ -73,8 +77,18 @@ class VectorBuilder:
         state.index = self._placed(state.index)
         return state
 
-    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
-        """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
+    def update(
+        self,
+        state: IndexState,
+        snapshot: Snapshot,
+        since: int | None,
+        *,
+        progress: bool | None = None,
+    ) -> None:
+        """Update an index from a generation to that of a snapshot in the cheapest way.
+
+        None rebuilds it.
+        """
         if since is None or not self._caught_up(state, snapshot, since, progress=progress):
             self._build(state, snapshot, progress=progress)
         state.has_own = snapshot.has_vectors(Granularity(state.granularity))
@@ -83,20 +97,29 @@ class VectorBuilder:
         if count:
             evenly = np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)
             ids, places = np.unique(state.columns.vectors[evenly], return_inverse=True)
-            state.scale = Scale.of(prepare(snapshot.vectors(ids)[places], self.settings.similarity))
+            vectors = snapshot.vectors(ids)[places]
+            state.scale = Scale.of(prepare(vectors, self.settings.similarity))
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
         save(path, state.stamp(), {"columns": state.columns.stacked()}, state.index)
 
-    def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int, *, progress: bool | None) -> bool:
-        """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
-        index, change = state.index, _change_since(state, snapshot, since)
+    def _caught_up(
+        self, state: IndexState, snapshot: Snapshot, since: int, *, progress: bool | None
+    ) -> bool:
+        """Apply the changes since a generation to an index.
+
+        The result says whether it is then as good as a rebuilt one.
+        """
+        index = state.index
+        change = _change_since(state, snapshot, since)
         if index is None or change is None:
             return False
         count = len(index) + len(change.added) - len(change.removed)
-        kinds = {self._kind(state.granularity, size, index.dim) for size in (count, int(count * _MARGIN))}
-        if index.kind not in kinds or not (index.exact or count <= _GROWN * max(state.built_for, 1)):
+        sizes = (count, int(count * _MARGIN))
+        kinds = {self._kind(state.granularity, size, index.dim) for size in sizes}
+        has_outgrown = count > _GROWN * max(state.built_for, 1)
+        if index.kind not in kinds or (has_outgrown and not index.exact):
             return False
         index.remove(change.removed)
         with _bar(state, len(change.added), progress) as bar:
@@ -109,7 +132,9 @@ class VectorBuilder:
     def _build(self, state: IndexState, snapshot: Snapshot, *, progress: bool | None) -> None:
         columns = compared_units(snapshot, state.granularity)
         ids = columns.distinct_vectors()
-        state.index, state.columns, state.built_for = None, columns, len(ids)
+        state.index = None
+        state.columns = columns
+        state.built_for = len(ids)
         if not len(ids):
             return
         dim = int(snapshot.meta["dim"])
@@ -132,7 +157,10 @@ class VectorBuilder:
         return to_gpu(index, device=self.device, shard=self.gpu_shard, float16=self.gpu_float16)
 
     def _kind(self, granularity: str, count: int, dim: int) -> str:
-        """Return the kind for `count` vectors: the one set, or an exact one if they are too few to train it."""
+        """Return the kind for `count` vectors.
+
+        It is the one set, or an exact one if they are too few to train it.
+        """
         kind = self.settings.kinds.get(Granularity(granularity), AUTO)
         if kind == AUTO and self.device != "cpu":
             from factoid.vectors.gpu import choose_gpu_kind, count_gpus, gpu_memory
@@ -154,11 +182,23 @@ class LexicalBuilder:
     language: str
 
     def read(self, path: Path, snapshot: Snapshot, *, later: bool) -> IndexState | None:
-        """Return the content of the files, if they have this language; with `later`, postings are checked when read."""
-        state = read_index(path, snapshot, later=later)
-        return state if state is not None and state.index.language == self.language else None
+        """Return the content of the files, if they have this language.
 
-    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
+        With `later`, postings are checked when read.
+        """
+        state = read_index(path, snapshot, later=later)
+        if state is None or state.index.language != self.language:
+            return None
+        return state
+
+    def update(
+        self,
+        state: IndexState,
+        snapshot: Snapshot,
+        since: int | None,
+        *,
+        progress: bool | None = None,
+    ) -> None:
         """Apply the changes since a generation to an index; None rebuilds it."""
         change = None
         if state.index is not None and since is not None:
@@ -168,8 +208,10 @@ class LexicalBuilder:
             change = _Change(np.empty(0, np.int64), columns.rows, columns)
             state.index = LexicalIndex(self.language)
         if len(change.removed) or len(change.added):
-            with progress_bar(show=progress, unit=" passages indexed by words", total=len(change.added)) as bar:
-                state.index.update(change.removed, change.added, _texts(snapshot, change.added, bar))
+            unit = " passages indexed by words"
+            with progress_bar(show=progress, unit=unit, total=len(change.added)) as bar:
+                texts = _texts(snapshot, change.added, bar)
+                state.index.update(change.removed, change.added, texts)
         state.columns = change.columns
         state.built_for = len(change.columns)
 
@@ -201,8 +243,16 @@ def read_index(
         vectors: As there; None for those of the snapshot.
     """
     try:
-        cache = load(path, generation=snapshot.generation, mmap=mmap, later=later, vectors=vectors or snapshot.vectors)
-        return None if cache is None else _state(path.name, *cache)
+        cache = load(
+            path,
+            generation=snapshot.generation,
+            mmap=mmap,
+            later=later,
+            vectors=vectors or snapshot.vectors,
+        )
+        if cache is None:
+            return None
+        return _state(path.name, *cache)
     except (ValueError, TypeError, LookupError, InvalidInputError, DamagedRowError) as error:
         # A damaged vector may be one that was deleted since.
         logger.warning("%s cannot be read (%s): it is built again", path, error)
@@ -223,7 +273,9 @@ def remove_indexes(folder: Path, names: Iterable[str]) -> None:
         raise StoreError(f"the indexes in {folder} cannot be removed: {explain(error)}") from error
 
 
-def _state(name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, Any]) -> IndexState:
+def _state(
+    name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> IndexState:
     """Return the state of an index, if its parts fit each other; raise ValueError otherwise."""
     facts = dict(stamp)
     columns = Columns.checked(arrays["columns"])
@@ -239,7 +291,10 @@ def _state(name: str, index: VectorIndex | None, stamp: Mapping[str, Any], array
 
 
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:
-    """Return the changes since a generation, or None if it is not a generation of this store's present content."""
+    """Return the changes since a generation.
+
+    None means that it is not a generation of this store's present content.
+    """
     before = state.columns
     last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
     if not last:
@@ -247,8 +302,10 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
     delta = changed_units(snapshot, state.granularity, since, last[0], before)
     if delta is None:  # ids of vectors are never reused: those that still exist are the same
         after = compared_units(snapshot, state.granularity)
-        old, new = before.distinct_vectors(), after.distinct_vectors()
-        removed, added = (np.setdiff1d(*pair, assume_unique=True) for pair in ((old, new), (new, old)))
+        old = before.distinct_vectors()
+        new = after.distinct_vectors()
+        removed = np.setdiff1d(old, new, assume_unique=True)
+        added = np.setdiff1d(new, old, assume_unique=True)
         return _Change(removed, added, after)
     rows, units = delta
     if not len(rows) and not len(units):
@@ -256,9 +313,15 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
     after = before.replaced(rows, units)
     touched = np.union1d(before.vectors[membership(before.rows, rows)], units.vectors)
     # By binary search: few vectors are looked up among many.
-    positions = (columns.positions_of_vectors(touched)[1] for columns in (before, after))
-    in_old, in_new = (np.bincount(known, minlength=len(touched)) > 0 for known in positions)
+    in_old = _occur(touched, before)
+    in_new = _occur(touched, after)
     return _Change(touched[in_old & ~in_new], touched[in_new & ~in_old], after)
+
+
+def _occur(ids: RowIds, columns: Columns) -> NDArray[np.bool_]:
+    """Return which ids of vectors, ascending, are in some columns. Shape: (n,)."""
+    _, positions = columns.positions_of_vectors(ids)
+    return np.bincount(positions, minlength=len(ids)) > 0
 
 
 def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:

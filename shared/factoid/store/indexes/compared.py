@@ -1,7 +1,8 @@
 """Which units a search at one granularity compares with the query.
 
-These are the units of that granularity. A passage that has none is compared all the same: by its units of the other fine
-granularity or, without these, as a whole. So it does not matter how finely a passage was cut when it was added, and by whom.
+These are the units of that granularity. A passage that has none is compared all the same: by its
+units of the other fine granularity or, without these, as a whole. So it does not matter how finely
+a passage was cut when it was added, and by whom.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ _OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND units.gr
 _TOUCHED = "SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)"
 
 
-def compared_units(snapshot: Snapshot, granularity: str, documents: RowIds | None = None) -> Columns:
+def compared_units(
+    snapshot: Snapshot, granularity: str, documents: RowIds | None = None
+) -> Columns:
     """Return the columns of all units that a search compares, or of those of some documents by row.
 
-    They have vectors. `LEXICAL` stands for all passages, also those without vectors; each has its own row as the id of its
-    vector.
+    They have vectors. `LEXICAL` stands for all passages, also those without vectors; each has its
+    own row as the id of its vector.
 
     Raises:
         DamagedRowError: The index entry of a passage is damaged.
@@ -34,7 +37,9 @@ def compared_units(snapshot: Snapshot, granularity: str, documents: RowIds | Non
     if documents is None:
         columns = snapshot.unit_columns(granularity, "units.granularity = :kind", {})
     else:
-        columns = snapshot.unit_columns(granularity, _OF_DOCUMENTS, {"documents": to_array(documents.tolist())})
+        columns = snapshot.unit_columns(
+            granularity, _OF_DOCUMENTS, {"documents": to_array(documents.tolist())}
+        )
     if granularity in (Granularity.PASSAGE, LEXICAL):
         return columns
     _check_alone(snapshot, columns)
@@ -44,10 +49,11 @@ def compared_units(snapshot: Snapshot, granularity: str, documents: RowIds | Non
 def changed_units(
     snapshot: Snapshot, granularity: str, since: int, last: int, before: Columns
 ) -> tuple[RowIds, Columns] | None:
-    """Return the rows that the columns of an earlier commit no longer have, and those that take their place.
+    """Return the rows to drop from the columns of an earlier commit, and their replacements.
 
-    The result is None if the changes are no longer known; `last` is the last unit of that commit. What a passage is compared by
-    depends on all of its units, so all compared units of a changed document are replaced.
+    The result is None if the changes are no longer known; `last` is the last unit of that commit.
+    What a passage is compared by depends on all of its units, so all compared units of a changed
+    document are replaced.
     """
     if since < int(snapshot.meta.get("forgotten") or 0):
         return None
@@ -79,14 +85,16 @@ def _check_alone(snapshot: Snapshot, columns: Columns) -> None:
 def _with_substitutes(
     snapshot: Snapshot, granularity: Granularity, columns: Columns, documents: RowIds | None
 ) -> Columns:
-    """Return the columns of units of a fine granularity, with those of units that take the place of missing ones.
+    """Return the columns of units of a fine granularity, and of substitutes for missing ones.
 
-    Units without a passage have no parent in common, so they take a place only in documents without any unit of the granularity.
+    Units without a passage have no parent in common, so they take a place only in documents without
+    any unit of the granularity.
     """
     passages, owners, vectors, metadata = snapshot.passage_vectors(documents)
     lacking = ~membership(passages, columns.parents)
-    known = snapshot.all_document_rows() if documents is None else documents
-    bare = known[~membership(known, columns.documents)]
+    if documents is None:
+        documents = snapshot.all_document_rows()
+    bare = documents[~membership(documents, columns.documents)]
     searched = np.union1d(owners[lacking], bare)
     if not len(searched):
         return columns

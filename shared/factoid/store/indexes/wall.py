@@ -1,11 +1,14 @@
-"""A filter is a wall: what it excludes is in no answer, whether as a hit, a parent, a neighbour or part of a score.
+"""Keep what a filter excludes out of every answer.
 
-A unit passes a filter by its own metadata. A passage is open if it and all units under it pass; a document, if it and all of its
-units do. Only what is open may be returned as a whole, compared or read: the text of a passage holds that of its units. A unit
-that only its kind excludes, as in `{"granularity": "passage"}`, leaves its passage open.
+That holds for hits, parents, neighbours and parts of a score. A unit passes a filter by its own
+metadata. A passage is open if it and all units under it pass; a document, if it and all of its
+units do. Only what is open may be returned as a whole, compared or read: the text of a passage
+holds that of its units. A unit that only its kind excludes, as in `{"granularity": "passage"}`,
+leaves its passage open.
 
-Mostly all units of a document have the same metadata, so only passages over units with other metadata need a look. They are
-held in memory, as an index of their own, and follow the database as the others do.
+Mostly all units of a document have the same metadata, so only passages over units with other
+metadata need a look. They are held in memory, as an index of their own, and follow the database as
+the others do.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ class Wall:
     closed: Ids
 
     @classmethod
-    def of(cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState) -> Wall:
+    def of(
+        cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState
+    ) -> Wall:
         """Return what a filter lets through, from the index of mixed passages."""
         passing = passing_rows(snapshot.connection, condition)
         closed = _closed(snapshot, condition, passing, mixed.columns)
@@ -53,41 +58,55 @@ class Wall:
         return cls(condition, key, passing, closed)
 
     def allowed(self, rows: Ids, metadata: Ids) -> Mask:
-        """Return which units may be shown, from their rows and the rows of their metadata. Shape: (n,)."""
+        """Return which units may be shown, from their rows and the rows of their metadata.
+
+        Shape: (n,).
+        """
         passing = membership(metadata, self.passing)
-        return passing & ~membership(rows, self.closed) if len(self.closed) else passing
+        if not len(self.closed):
+            return passing
+        return passing & ~membership(rows, self.closed)
 
     def is_closed(self, passage: int) -> bool:
         """Return whether a passage over units that pass is closed."""
         place = int(np.searchsorted(self.closed, passage))
         return place < len(self.closed) and int(self.closed[place]) == passage
 
-    def without_exceptions(self, snapshot: Snapshot, documents: Iterable[int]) -> set[int]:
-        """Return those of some documents, by row, whose units leave them open."""
+    def open_by_units(self, snapshot: Snapshot, documents: Iterable[int]) -> set[int]:
+        """Return those of some documents, by row, that none of their units closes."""
         rows = set(documents)
         owners, metadata = snapshot.document_metadata(sorted(rows))
         excluded = ~membership(metadata, self.passing)
         harmless = harmless_rows(snapshot.connection, self.condition, metadata[excluded])
-        return rows - {*owners[excluded & ~membership(metadata, harmless)].tolist()}
+        closing = excluded & ~membership(metadata, harmless)
+        return rows - set(owners[closing].tolist())
 
     def open_documents(self, snapshot: Snapshot, documents: Mapping[int, Unit]) -> set[int]:
         """Return which of some documents, by row, are open."""
         passing = [row for row, document in documents.items() if self._passes(document)]
-        return self.without_exceptions(snapshot, passing)
+        return self.open_by_units(snapshot, passing)
 
     def shown(self, snapshot: Snapshot, units: Sequence[Unit]) -> list[Unit]:
-        """Return allowed units as they may be shown: without the text around them, unless all units of their document pass."""
+        """Return allowed units as they may be shown.
+
+        Without the text around them, unless all units of their document pass.
+        """
         around, alone = WINDOW
         surrounded = [unit for unit in units if around in unit.metadata and alone in unit.metadata]
         if not surrounded:
             return list(units)
         documents = snapshot.document_ids([unit.document_id for unit in surrounded])
-        whole = {documents[row] for row in self.without_exceptions(snapshot, documents)}
-        cut = {unit.id for unit in surrounded if unit.document_id not in whole}
-        return [
-            replace(unit, metadata={**unit.metadata, around: unit.metadata[alone]}) if unit.id in cut else unit
-            for unit in units
-        ]
+        open_rows = self.open_by_units(snapshot, documents)
+        open_ids = {documents[row] for row in open_rows}
+        cut = {unit.id for unit in surrounded if unit.document_id not in open_ids}
+        shown = []
+        for unit in units:
+            if unit.id in cut:
+                metadata = {**unit.metadata, around: unit.metadata[alone]}
+                shown.append(replace(unit, metadata=metadata))
+            else:
+                shown.append(unit)
+        return shown
 
     def _passes(self, unit: Unit) -> bool:
         if callable(self.condition):
@@ -96,7 +115,10 @@ class Wall:
 
 
 def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Columns) -> Ids:
-    """Return the rows of passages that do not pass, or not with all of their units, among those over mixed ones."""
+    """Return the rows of closed passages among those over units with other metadata.
+
+    A passage is closed if it or one of its units fails the filter.
+    """
     closing = ~membership(mixed.metadata, passing)
     if not closing.any():
         return mixed.rows[:0]
@@ -109,7 +131,10 @@ def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Colum
 
 
 class MixedPassagesBuilder:
-    """Keeps the columns of passages over units with other metadata than their own, and of these units. It has no files."""
+    """Keeps the columns of passages over units with other metadata, and of these units.
+
+    It has no files.
+    """
 
     def read(self, path: Path, _: Snapshot, **__: Any) -> None:
         """Return nothing: there are no files."""
@@ -117,7 +142,9 @@ class MixedPassagesBuilder:
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:
         """Apply the changes since a generation; None reads everything."""
         last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
-        touched = snapshot.touched_passages(since, last[0]) if since is not None and last else None
+        touched = None
+        if since is not None and last:
+            touched = snapshot.touched_passages(since, last[0])
         if touched is None:
             state.columns = snapshot.mixed_passages()
             return

@@ -243,13 +243,12 @@ def _ground_passage(
         # a proposition takes precedence over a stand-in
         if unit.id not in units or unit.metadata == passage.metadata:
             units[unit.id] = unit
-    duplicates = len(cleaned) - len(distinct)
     report = Report(
         passages=1,
         propositions=len(units),
         unsupported=unsupported,
         uncovered=len(missed),
-        duplicates=duplicates,
+        duplicates=len(cleaned) - len(distinct),
         cached=cached,
     )
     return list(units.values()), report

@@ -42,6 +42,7 @@ _KNOWN = [
     ("GrowingAnswer in chunks", "before another", ". ", "\n", "<table>"),
     ("headings above a passage", "before another", "_", "", " a"),
     ("sentence_ends", "pairs opened and closed", "•", "Table 2: ", "A "),
+    ("a page in HTML", "three runs", "| a ", "    ", "__"),
     ("GrowingAnswer", "behind another", "a. ", "$$", "> "),
 ]
 

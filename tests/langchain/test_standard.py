@@ -44,7 +44,10 @@ class TestVectorStore(VectorStoreIntegrationTests):
         path = tmp_path / "store" if options.pop("on_disk") else None
         propositionizer = ScriptedPropositionizer(whole_and_words)
         with MultiGranularFAISS(
-            self.get_embeddings(), propositionizer=propositionizer, path=path, **options, granularities=GRANULARITIES
+            self.get_embeddings(),
+            propositionizer=propositionizer,
+            path=path,
+            **({"granularities": GRANULARITIES} | options),
         ) as store:
             yield store
 

@@ -28,6 +28,7 @@ _ANCHORS = frozenset(
     "headerlink anchor header-anchor hash-link heading-anchor permalink anchor-link "
     "anchorjs-link".split()
 )
+_SPACES = re.compile(r"[ \t]{2,}")
 _ANCHOR_SIGNS = frozenset(("¶", "#", "§", "🔗", "", "\u200b", "\uf0c1"))
 # Paragraphs of their own to a browser, and not to the converter.
 _PARAGRAPHS = frozenset(
@@ -71,6 +72,7 @@ def page_markdown(raw: bytes, place: str, limits: ReadLimits) -> tuple[str, str]
         "".join(next(iter(root.xpath("//title")), root.makeelement("p")).itertext()).split()
     )
     _drop_unseen(root)
+    _collapse_spaces(root)
     for element in root.iter(*_PARAGRAPHS):
         element.tag = "div"
     tables = _take_tables(root)
@@ -93,6 +95,21 @@ def _drop_unseen(root: Any) -> None:
             or _is_anchor(element)
         ):
             _drop(element)
+
+
+def _collapse_spaces(root: Any) -> None:
+    """Make runs of spaces and tabs outside of preformatted text one space, as browsers do.
+
+    markdownify takes quadratic time for them.
+    """
+    preformatted: set[Any] = set()
+    for element in root.iter("pre", "textarea", "listing"):
+        preformatted.update(element.iter())
+    for element in root.iter():
+        if element.text and element not in preformatted:
+            element.text = _SPACES.sub(" ", element.text)
+        if element.tail and element.getparent() not in preformatted:
+            element.tail = _SPACES.sub(" ", element.tail)
 
 
 def _is_anchor(element: Any) -> bool:

@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable
 
-LIMIT = 60  # seconds after which a child hangs
+LIMIT = 180  # seconds after which a child hangs: others may keep the machine busy
 
 
 def in_child(work: Callable[[], object]) -> object:

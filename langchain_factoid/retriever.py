@@ -121,10 +121,14 @@ class MultiGranularRetriever(BaseRetriever):
     ) -> list[Document]:
         options = self._options(options)
         check_text(query, "query")
-        embedding = to_matrix([await self.store.embeddings.aembed_query(query)], 1)
-        hits = await asyncio.to_thread(
-            self.store.store.search_by_vector, embedding, text=query, **options
-        )
+        store = self.store.store
+        of_search = dict(options)
+        del of_search["k"]
+        if store.encodes_queries(SearchOptions(**of_search)):
+            embedding = to_matrix([await self.store.embeddings.aembed_query(query)], 1)
+            hits = await asyncio.to_thread(store.search_by_vector, embedding, text=query, **options)
+        else:
+            hits = await asyncio.to_thread(store.search, query, **options)
         return hit_documents(hits, scores=True, matches=options["parents"] != "unit")
 
     def _options(self, call: dict[str, Any]) -> dict[str, Any]:

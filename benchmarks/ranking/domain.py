@@ -20,7 +20,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ _HALF = 0.5  # of a span of evidence, or of a passage that is shorter than two o
 _GOLD_ALONE = 3  # of documents that answer no question, every so many are kept in a large set
 _LARGE = 5000
 _REPORTS = 3  # every so many reports of tatqa are kept
+_FEW = 10  # documents, such as the long ones of chunkeval, that are all kept
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,35 @@ def read(folder: Path) -> DomainSet:
     return DomainSet(folder.name, documents, questions, by_span)
 
 
+def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: int | None = None) -> DomainSet:
+    """Return a set of fewer documents and questions.
+
+    Args:
+        domain: The set.
+        questions: Keep about so many questions, evenly spread.
+        every: Keep one of so many documents. Where evidence is a part of one document, the questions about the others are
+            left out; elsewhere the documents that answer a question stay. Reports of tatqa, and a few long documents, all stay.
+        characters: Keep so many characters of each document, and the questions whose evidence they hold.
+    """
+    documents = list(domain.documents)
+    kept = list(domain.questions)
+    if characters is not None:
+        documents = [replace(document, text=document.text[:characters]) for document in documents]
+        kept = [question for question in kept if all(part.end <= characters for part in question.evidence)]
+    is_thinned = every > 1 and len(documents) > _FEW
+    if is_thinned and domain.by_span:
+        documents = documents[::every]
+        ids = {document.id for document in documents}
+        kept = [question for question in kept if ids.issuperset(question.gold)]
+    kept = list(spread(kept, questions))
+    if is_thinned and not domain.by_span and not kept[0].scope:
+        gold = set().union(*(question.gold for question in kept))
+        documents = [
+            document for number, document in enumerate(documents) if document.id in gold or number % every == 0
+        ]
+    return replace(domain, documents=documents, questions=kept)
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     packed = path.with_name(f"{path.name}.gz")
     with gzip.open(packed, "rt", encoding="utf-8") if packed.exists() else path.open(encoding="utf-8") as lines:
@@ -184,6 +214,8 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keep the stores here for the next run")
     parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set, evenly spread")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="keep about one of so many documents")
+    parser.add_argument("--characters", type=int, metavar="N", help="keep so many of each document")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these")
     parser.add_argument(
         "--weights", nargs=2, type=float, metavar=("PASSAGE", "LEXICAL"), help="in place of the default"
@@ -196,10 +228,9 @@ def main() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
         for name in arguments.sets:
             encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
-            domain = read(arguments.folder / name)
+            domain = thin(read(arguments.folder / name), arguments.questions, arguments.every, arguments.characters)
             path = None if arguments.stores is None else arguments.stores / name
-            questions = spread(domain.questions, arguments.questions)
-            measure(domain, encoder, questions, arguments.rows, options, path)
+            measure(domain, encoder, arguments.rows, options, path)
 
 
 class TokenCachedEncoder(VectorCache):
@@ -254,12 +285,12 @@ def _digest(text: str) -> str:
 def measure(
     domain: DomainSet,
     encoder: VectorCache,
-    questions: Sequence[DomainQuestion],
     rows: Sequence[str],
     options: dict[str, Any],
     path: Path | None,
 ) -> None:
     """Print what each way to score finds; the store is kept at the path."""
+    questions = domain.questions
     encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
     with UnitStore(path, encoder=encoder) as store:
         store.add_documents(domain.documents)

@@ -34,6 +34,7 @@ from factoid.encode import (
     to_matrix,
     token_vector_encoder,
     with_heading,
+    with_metadata,
 )
 from factoid.entities.articles.own_documents import (
     BuildingKwargs,
@@ -243,4 +244,5 @@ __all__ = [
     "with_fallback",
     "with_fields",
     "with_heading",
+    "with_metadata",
 ]

@@ -121,6 +121,7 @@ class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
 
     path: str | Path | None
     granularities: Sequence[str] | None
+    late_chunking: bool | None
 
 
 def _substitute(kind: Granularity, searched: Sequence[Granularity]) -> Granularity:

@@ -386,7 +386,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search = self._search_options(query, options, owner=owner)
         for name in ("k", "matches"):
             search.pop(name, None)
-        self._store.compared(SearchOptions(**search))
+        self._store.compared_granularities(SearchOptions(**search))
 
     def _search_options(
         self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str

@@ -207,7 +207,7 @@ def _count_spans(
     by_id = {passage.id: passage for passage in passages}
     for unit in units:
         passage = by_id.get(unit.parent_id or "")
-        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(passage.searched):
+        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(passage.search_text):
             continue  # in other words
         counts.spans += 1
         held = letters(

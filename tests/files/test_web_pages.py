@@ -147,7 +147,7 @@ def test_a_page_whose_only_marks_are_escaped_is_read_as_markdown(tmp_path):
     path = write(tmp_path / "a.html", "<p>Use 5 * 6 of them :+1: each.</p>")
     (document,) = read_file(path)
     (passage,) = split_passages(document)
-    assert passage.searched == "Use 5 * 6 of them :+1: each."
+    assert passage.search_text == "Use 5 * 6 of them :+1: each."
 
 
 def test_a_title_of_docx_is_a_heading(tmp_path):

@@ -97,7 +97,7 @@ class _Planned(NamedTuple):
 
     view: View
     weight: float  # in the score of a passage
-    is_searched: bool  # its units may be found
+    gives_matches: bool  # its units may be found
 
 
 class _Channel(NamedTuple):
@@ -105,7 +105,7 @@ class _Channel(NamedTuple):
 
     view: View
     weight: float  # in the score of a passage
-    is_searched: bool  # its units may be found
+    gives_matches: bool  # its units may be found
     units: Groups  # by passage
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
 
@@ -131,7 +131,7 @@ def best_groups(
     units count, unless they are closed: these score by their allowed units alone.
 
     Args:
-        views: One for each searched granularity, all filtered or none.
+        views: One for each compared granularity, all filtered or none.
         passages: That of passages; None if there are no vectors of them, and α counts for the
             units.
         queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim),
@@ -214,7 +214,7 @@ def _plan(
     """Return the channels of vectors, that of passages last.
 
     Args:
-        views: The searched granularities.
+        views: The compared granularities.
         passages: That of passages, if they have vectors.
         alpha: The share of the passage in the vectors' part.
         dense: The share of vectors in the whole.
@@ -224,10 +224,10 @@ def _plan(
     for view in views:
         if view.granularity is not Granularity.PASSAGE:
             finer.append(view)
-    is_searched = len(finer) < len(views)
+    gives_matches = len(finer) < len(views)
     context = None
     share = 0.0  # of the passage
-    if passages is not None and (alpha or is_searched):
+    if passages is not None and (alpha or gives_matches):
         context = passages
         share = alpha
         if not finer:
@@ -239,14 +239,14 @@ def _plan(
     # the passages of all units that may be found, and finds none itself.
     if context.allowed is not None:
         plan.append(_Planned(context, 0.0, True))
-        is_searched = False
+        gives_matches = False
     if views[0].allowed is not None:
         mask = np.zeros(len(context.columns), np.bool_)
         groups = context.columns.by("passage")
         places, _ = groups.find(_without(_passages(views), closed))
         mask[groups.positions[places]] = True
         context = replace(context, allowed=mask)
-    plan.append(_Planned(context, dense * share, is_searched))
+    plan.append(_Planned(context, dense * share, gives_matches))
     return plan
 
 
@@ -335,7 +335,7 @@ def _scores(
     """
     parts = np.full((len(plan), len(queries), len(passages)), np.nan, np.float32)
     channels = []
-    for (view, weight, is_searched), best in zip(plan, parts, strict=True):
+    for (view, weight, gives_matches), best in zip(plan, parts, strict=True):
         if is_whole:
             units = view.units.within(passages)
         else:
@@ -346,7 +346,7 @@ def _scores(
         elif len(units.keys):
             places = np.searchsorted(passages, units.keys)
             best[:, places] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
-        channels.append(_Channel(view, weight, is_searched, units, scores))
+        channels.append(_Channel(view, weight, gives_matches, units, scores))
     return channels, parts
 
 
@@ -439,8 +439,8 @@ class _Ranking:
         Shape: (passages,).
         """
         if self.parents == "unit":
-            is_searched = [channel.is_searched for channel in self.channels]
-            return self._blended(np.fmax.reduce(parts[is_searched]), parts)
+            gives_matches = [channel.gives_matches for channel in self.channels]
+            return self._blended(np.fmax.reduce(parts[gives_matches]), parts)
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         if self._has_context and self.channels[-1].weight:
             nearest = np.fmax(parts, parts[-1])
@@ -491,7 +491,7 @@ class _Ranking:
         Their view, numbers of their parents, positions and scores.
         """
         for channel in self.channels:
-            if not channel.is_searched:
+            if not channel.gives_matches:
                 continue
             view = channel.view
             if self.parents == "document":  # some may be in passages that were not found

@@ -62,7 +62,7 @@ Allowed = Callable[[RowIds, RowIds], NDArray[np.bool_]]
 
 
 class StoredUnit(NamedTuple):
-    """A unit and its vector of shape (dim,), or None if it is not searched."""
+    """A unit and its vector of shape (dim,), or None if it has none."""
 
     unit: Unit
     vector: Vectors | None
@@ -249,7 +249,7 @@ class Snapshot:
         except ValueError as error:
             raise DamagedRowError("granularities", what="the record of") from error
 
-    def searched(self) -> tuple[Granularity, ...]:
+    def encoded_granularities(self) -> tuple[Granularity, ...]:
         """Return the granularities that have units with vectors, coarsest first."""
         return tuple(filter(self.has_vectors, Granularity))
 
@@ -258,7 +258,7 @@ class Snapshot:
         sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
         return bool(self.values(sql, [kind]))
 
-    def searched_units(
+    def encoded_units(
         self,
         passage_ids: Sequence[str],
         kind: Granularity,

@@ -95,10 +95,10 @@ def _with_substitutes(
     if documents is None:
         documents = snapshot.all_document_rows()
     bare = documents[~membership(documents, columns.documents)]
-    searched = np.union1d(owners[lacking], bare)
-    if not len(searched):
+    incomplete = np.union1d(owners[lacking], bare)
+    if not len(incomplete):
         return columns
-    among = {"documents": to_array(searched.tolist())}
+    among = {"documents": to_array(incomplete.tolist())}
     others = snapshot.unit_columns(SUBSTITUTES[granularity], _OF_DOCUMENTS, among)
     in_passage = membership(others.parents, passages[lacking])
     in_bare_document = (others.parents == others.rows) & membership(others.documents, bare)

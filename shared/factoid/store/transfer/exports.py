@@ -215,7 +215,7 @@ class _Import:
                 missing.append(stored.unit)
             if not has_vector or stored.vector is not None:
                 embedded.add(stored.unit.granularity)
-        store.search_also(embedded)
+        store.encode_also(embedded)
         encoded: dict[str, Vectors] = {}
         for position, vector in encode(store, missing).items():
             encoded[missing[position].id] = vector
@@ -348,9 +348,9 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
             content[name] = value
     written = content.pop("checksum", None)
     vector = content.pop("vector", None)
-    kind = Granularity(str(content.get("granularity")))
+    granularity = Granularity(str(content.get("granularity")))
     try:
-        unit = Unit(**content | {"granularity": kind})
+        unit = Unit(**content | {"granularity": granularity})
         vector = None if vector is None else to_matrix([vector], 1)[0]
     except (TypeError, ValueError, OverflowError) as error:
         expected = (
@@ -359,4 +359,8 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
         raise InvalidInputError(f"{error}: expected the fields {expected}") from error
     check_unit(unit)
     to_json(unit.metadata)
-    return StoredUnit(unit, vector), "vector" in record or kind is Granularity.DOCUMENT, written
+    return (
+        StoredUnit(unit, vector),
+        "vector" in record or granularity is Granularity.DOCUMENT,
+        written,
+    )

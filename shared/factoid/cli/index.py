@@ -154,7 +154,7 @@ def _read_granularities(text: str | None) -> list[Granularity] | None:
     if text is None:
         return None
     names = list(map(str.strip, text.split(",")))
-    if not {*names} <= {*get_args(opts.Kind)}:
+    if not {*names} <= {*get_args(opts.GranularityName)}:
         raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {text!r}")
     return list(map(Granularity, names))
 

@@ -47,7 +47,7 @@ def _temperature(text: str) -> float | None:
     return float(text)
 
 
-Kind = Literal["passage", "sentence", "proposition"]
+GranularityName = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
     "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
     "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "

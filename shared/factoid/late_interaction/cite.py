@@ -452,10 +452,16 @@ class _AnswerCiter:
         if self._options.min_margin is not None and margin < self._options.min_margin:
             self._counts["below_margin"] += 1
             return None
-        kind = Granularity.SENTENCE
         passage = self._passages[position]
-        [units] = self._ranker.placed_units([passage], kind)
-        hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
+        [units] = self._ranker.placed_units([passage], Granularity.SENTENCE)
+        hits = scorer.hits(
+            Granularity.SENTENCE,
+            passage,
+            position,
+            tokens[position],
+            units,
+            similarities[position],
+        )
         return Citation(
             position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score"))
         )

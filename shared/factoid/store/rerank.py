@@ -8,7 +8,7 @@ from functools import partial
 
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.live import IndexState
+from factoid.store.indexes.state import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker

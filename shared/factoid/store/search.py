@@ -25,10 +25,11 @@ from factoid.ranking import (
     best_groups,
     diverse_groups,
 )
+from factoid.ranking.columns import Mask
 from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Allowed, Snapshot
-from factoid.store.indexes.live import IndexState, Mask
+from factoid.store.indexes.state import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions

@@ -73,7 +73,7 @@ class VectorIndex:
 
     Args:
         dim: Number of components of every vector.
-        kind: A FAISS factory string, whose `Kind` is the attribute `ability`.
+        kind: A FAISS factory string, whose `Ability` is the attribute `ability`.
         similarity: How vectors are scored.
 
     Raises:

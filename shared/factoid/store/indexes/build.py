@@ -1,4 +1,7 @@
-"""Read, build, update and write the indexes of a store: those of vectors, and the one of words."""
+"""Read, build, update and write the indexes of a store.
+
+They are those of vectors, the one of words, and the one of mixed passages, which filters need.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,7 @@ from factoid.ranking import LEXICAL, Columns, Scale
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.compared import changed_units, compared_units
-from factoid.store.indexes.live import IndexState
-from factoid.store.indexes.wall import MixedPassagesBuilder
+from factoid.store.indexes.state import IndexState
 from factoid.store.settings import Settings
 from factoid.units import Granularity
 from factoid.vectors import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind
@@ -220,6 +222,36 @@ class LexicalBuilder:
         stamp = {**state.stamp(), "language": self.language}
         arrays = {"columns": state.columns.stacked(), **state.index.arrays()}
         save(path, stamp, arrays, in_pieces=state.index.in_pieces)
+
+
+class MixedPassagesBuilder:
+    """Keeps the columns of passages over units with other metadata, and of these units.
+
+    It has no files.
+    """
+
+    def read(self, path: Path, _: Snapshot, **__: Any) -> None:
+        """Return nothing: there are no files."""
+
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:
+        """Apply the changes since a generation; None reads everything."""
+        last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
+        touched = None
+        if since is not None and last:
+            touched = snapshot.touched_passages(since, last[0])
+        if touched is None:
+            state.columns = snapshot.mixed_passages()
+            return
+        changed, passages = touched
+        if not len(changed) and not len(passages):
+            return
+        before = state.columns
+        above = np.union1d(changed, passages)
+        stale = membership(before.rows, changed) | membership(before.parents, above)
+        state.columns = before.replaced(before.rows[stale], snapshot.mixed_passages(passages))
+
+    def write(self, state: IndexState, path: Path) -> None:
+        """Write nothing."""
 
 
 Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder

@@ -30,8 +30,8 @@ from factoid.errors import FactoidError
 from factoid.evaluate.answers import f1, has_answer_dpr, has_answer_normalized, normalize_answer
 from factoid.evaluate.citations import split_cited
 from factoid.files.limits import ReadLimits
-from factoid.files.readers import read_file
-from factoid.files.web_pages import page_markdown
+from factoid.user_files.read import read_file
+from factoid.user_files.web_pages import page_markdown
 from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches

@@ -86,9 +86,9 @@ def index(
     output: opts.Output,
 ) -> None:
     """Split files into passages, sentences and propositions, and index them."""
-    from factoid.files.readers import find_files
     from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
+    from factoid.user_files.read import find_files
 
     started = time.perf_counter()
     searched = _read_granularities(granularities)
@@ -190,7 +190,7 @@ class _Reading:
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files that can be read."""
-        from factoid.files.readers import read_file
+        from factoid.user_files.read import read_file
 
         for file in self.files:
             try:

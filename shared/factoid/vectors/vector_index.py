@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from factoid.vectors.kinds import (
     search_width,
 )
 from factoid.vectors.matrix import Matrix, largest
-
-if TYPE_CHECKING:
-    from factoid.vectors.gpu import GpuCopy
 
 RowIds = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -64,6 +61,21 @@ def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))[:, None]
     divisors = np.where(norms > 0, norms, 1)
     return np.divide(vectors, divisors, out=np.empty_like(vectors), casting="same_kind")
+
+
+class Accelerator(Protocol):
+    """A copy of the content of an index where it is searched faster, such as on a GPU."""
+
+    def search(
+        self, index: Any, queries: Vectors, k: int, width: int = 0
+    ) -> tuple[Vectors, RowIds] | None:
+        """Return scores and labels as FAISS does, or None if the CPU has to search."""
+
+    def may_append(self, index: Any) -> bool:
+        """Return whether vectors that were added to the index need no new copy."""
+
+    def forget(self) -> None:
+        """Drop the copy: the index has changed."""
 
 
 class VectorIndex:
@@ -108,7 +120,7 @@ class VectorIndex:
         if _ids is not None:
             self.by_position = _ids
         self.hidden = int((self.by_position < 0).sum())
-        self.gpu: GpuCopy | None = None
+        self.gpu: Accelerator | None = None
         self._mapped = _mapped  # in a file: it has to be copied before it can change
         self._sorted: tuple[RowIds, RowIds] | None = None  # the ids, ascending, and their positions
         # The ids of the latest search, and their positions.

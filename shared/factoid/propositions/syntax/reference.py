@@ -27,7 +27,7 @@ from factoid.propositions.syntax.headings import (
 )
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, tokenize
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, load_parser, tokenize
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {
@@ -609,9 +609,7 @@ def is_noun_phrase(heading: str) -> bool:
 
 def _is_nominal(text: str) -> bool:
     """Return whether a text is parsed as a noun with what belongs to it."""
-    from factoid.propositions.syntax.propositionizer import _parser
-
-    nlp = _parser()
+    nlp = load_parser()
     doc, words = tokenize(nlp, text)
     tree = Tree(nlp(doc), words)
     if tree.tags[tree.root] not in NOUN and not (len(words) == 1 and tree.tags[0] in ("UH", "FW")):

@@ -19,7 +19,7 @@ from factoid.encode import with_heading
 from factoid.entities.articles.names import NameKind, name_key, name_parts, spelled_names, spelled_out, split_title
 from factoid.entities.importers.mediawiki import MediaWikiDump, is_disambiguation
 from factoid.entities.articles.own_documents import OwnDocuments, build_own_articles
-from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.entities.importers.wikitext import links, plain_text, strip_tags
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spans import Words
 from factoid.entities.linkers.titles import TitleLinker
@@ -213,7 +213,7 @@ def _cite(text: str) -> None:
 
 
 def _wikitext(text: str) -> None:
-    prepared = prepare(text)
+    prepared = strip_tags(text)
     plain_text(prepared, ["file"])
     links(prepared, ["file"])
     is_disambiguation(text, text)

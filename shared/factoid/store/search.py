@@ -34,7 +34,7 @@ from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
-from factoid.vectors import RowIds, Similarity, prepare
+from factoid.vectors import RowIds, Similarity, normalized
 
 # -- The queries --
 
@@ -164,7 +164,7 @@ def find_within(
             _check_present(queries, snapshot)
             return [[] for _ in queries.vectors]
         # All indexes compare vectors in the same way.
-        vectors = views[0].index.prepare(queries.vectors)
+        vectors = views[0].index.normalized_queries(queries.vectors)
         groups = _by_vectors(queries, vectors, views, indexes, wall)
         if views[0].index.similarity is not Similarity.COSINE:
             highest = math.inf  # inner products have no bound
@@ -224,7 +224,7 @@ def _query_indexes(
 
 def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
     """Return stored vectors in the form that is compared. Shape: (n, dim)."""
-    return prepare(snapshot.vectors(ids), similarity)
+    return normalized(snapshot.vectors(ids), similarity)
 
 
 def _by_words(queries: Queries, indexes: _QueryIndexes) -> list[list[Group]]:

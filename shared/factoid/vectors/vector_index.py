@@ -48,7 +48,7 @@ class Similarity(StrEnum):
         raise InvalidInputError(f"unknown similarity {value!r}: expected one of {', '.join(cls)}")
 
 
-def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
+def normalized(vectors: Vectors, similarity: Similarity) -> Vectors:
     """Return vectors as contiguous float32 whose inner product is the similarity.
 
     A zero vector stays zero. Shape: (n, dim).
@@ -169,7 +169,7 @@ class VectorIndex:
                 'add more, choose a kind with fewer centroids, or "Flat"'
             )
         training = sample(vectors, self.ability.max_training)
-        self.content.train(prepare(training, self.similarity))
+        self.content.train(normalized(training, self.similarity))
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors under new ids from 0 up. Shapes: (n,) and (n, dim).
@@ -183,7 +183,7 @@ class VectorIndex:
         self._make_changeable(appends=True)
         for start in range(0, len(ids), _CHUNK):
             block = slice(start, start + _CHUNK)
-            prepared = prepare(vectors[block], self.similarity)
+            prepared = normalized(vectors[block], self.similarity)
             if self.ability.family == "lists":
                 self.content.add_with_ids(prepared, ids[block])
             else:
@@ -223,13 +223,13 @@ class VectorIndex:
             _clear_free_slots(self.content)
         self.by_position = self.by_position[~gone]
 
-    def prepare(self, queries: Vectors) -> Vectors:
+    def normalized_queries(self, queries: Vectors) -> Vectors:
         """Return queries in the form that searches compare, or raise as `add` does.
 
         Shape: (n, dim).
         """
         check_vectors(queries, self.dim)
-        return prepare(queries, self.similarity)
+        return normalized(queries, self.similarity)
 
     def scores(self, queries: Vectors, ids: RowIds) -> Vectors:
         """Return the inner products of prepared queries with the vectors of these ids.
@@ -267,7 +267,7 @@ class VectorIndex:
         """Find the k best vectors for each query.
 
         Args:
-            queries: In the form that `prepare` returns. Shape: (n, dim).
+            queries: In the form that `normalized_queries` returns. Shape: (n, dim).
             k: Number of vectors, at least 1.
             allowed: Only these vectors take part, as `marks` returns them; None for all.
             parameters: Search parameters, for example `{"nprobe": 64}`; those that the kind lacks

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors, encoded_text
 from factoid.errors import InvalidInputError, StoreError
-from factoid.files.sqlite import explain
+from factoid.files.disk_errors import explain_disk_error
 from factoid.progress import progress_bar
 from factoid.ranking import LEXICAL, Columns, Scale
 from factoid.store.database.records import DamagedRowError
@@ -26,7 +26,7 @@ from factoid.store.indexes.compared import changed_units, compared_units
 from factoid.store.indexes.state import IndexState
 from factoid.store.settings import Settings
 from factoid.units import Granularity
-from factoid.vectors import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind
+from factoid.vectors import AUTO, RowIds, VectorIndex, load, normalized, save, usable_kind
 from factoid.vectors.files import index_files
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.vector_index import membership, sample
@@ -100,7 +100,7 @@ class VectorBuilder:
             evenly = np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)
             ids, places = np.unique(state.columns.vectors[evenly], return_inverse=True)
             vectors = snapshot.vectors(ids)[places]
-            state.scale = Scale.of(prepare(vectors, self.settings.similarity))
+            state.scale = Scale.of(normalized(vectors, self.settings.similarity))
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
@@ -302,7 +302,9 @@ def remove_indexes(folder: Path, names: Iterable[str]) -> None:
             for file in index_files(folder / name):
                 file.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"the indexes in {folder} cannot be removed: {explain(error)}") from error
+        raise StoreError(
+            f"the indexes in {folder} cannot be removed: {explain_disk_error(error)}"
+        ) from error
 
 
 def _state(

@@ -23,10 +23,11 @@ from factoid._optional import require
 from factoid.encode import Vectors, to_matrix
 from factoid.errors import InvalidInputError, StoreError, UnreadableFileError, shown
 from factoid.files.atomic import move_into_place, part_beside
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import filled_lines, located, parse_json, parse_object
 from factoid.files.parquet import read_rows
-from factoid.files.sqlite import explain, row_checksum
+from factoid.files.sqlite import row_checksum
 from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
@@ -72,7 +73,7 @@ def export(
             )
             move_into_place(part, target)
     except OSError as error:
-        raise StoreError(f"cannot export to {target}: {explain(error)}") from error
+        raise StoreError(f"cannot export to {target}: {explain_disk_error(error)}") from error
     return int(about["records"])
 
 

@@ -23,7 +23,7 @@ from factoid.store.opened import OpenedStore
 from factoid.store.options import SearchOptions
 from factoid.store.search import Queries, search
 from factoid.units import Granularity, Unit, check_text, whole_number
-from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
+from factoid.vectors import VectorIndex, check_kind, kinds_to_try, normalized
 from factoid.vectors.kinds import candidates
 from factoid.words import stands_in
 
@@ -109,8 +109,8 @@ def tune(
             queries = snapshot.vectors(chosen[:withheld])
     count, dim = vectors.shape
     # Prepared for the store's similarity, and from here on compared by the inner product.
-    queries = VectorIndex(dim, similarity=store.similarity).prepare(queries)
-    vectors = prepare(vectors, store.similarity)
+    queries = VectorIndex(dim, similarity=store.similarity).normalized_queries(queries)
+    vectors = normalized(vectors, store.similarity)
     k = min(k, count)
     exact = VectorIndex(dim)
     exact.add(np.arange(count), vectors)

@@ -21,7 +21,7 @@ from factoid.vectors.kinds import (
     search_parameters,
     search_width,
 )
-from factoid.vectors.matrix import Matrix, largest
+from factoid.vectors.matrix import Matrix, best_first, largest
 
 RowIds = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -338,7 +338,7 @@ class VectorIndex:
                 products[:, ~marks] = -np.inf
             for number, scores in enumerate(products, start):
                 candidates = largest(scores, k)
-                order = np.lexsort((self.by_position[candidates], -scores[candidates]))
+                order = best_first(scores[candidates], self.by_position[candidates])
                 positions[number] = candidates[order][:k]
                 best[number] = scores[positions[number]]
         return best, positions

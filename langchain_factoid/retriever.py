@@ -104,7 +104,7 @@ class MultiGranularRetriever(BaseRetriever):
     def _check(self) -> Self:
         options = self._options({})
         del options["k"]
-        self.store.store.compared(SearchOptions(**options))
+        self.store.store.compared_granularities(SearchOptions(**options))
         return self
 
     @override

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from factoid import SyntaxPropositionizer, split_passages
-from factoid.files.readers import read_file
+from factoid.user_files.read import read_file
 from factoid.propositions.syntax import propositionizer as syntax
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.render import render as render_statement

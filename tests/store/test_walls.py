@@ -72,7 +72,7 @@ def check(store, chosen, dice):
         options, k, query = options_of(dice, store, texts), dice.choice([1, 2, 5, 100]), vector(dice)
         present = {unit.granularity for unit in oracle.units.values() if unit.id in oracle.vectors}
         searched = _present(store.opened) if options["granularity"] is None else list(store.granularities)
-        kinds = SearchOptions(**options).kinds(searched)
+        kinds = SearchOptions(**options).compared_granularities(searched)
         if not {*kinds} & present:
             continue
         ranker, read = agrame()

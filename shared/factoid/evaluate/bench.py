@@ -273,7 +273,7 @@ class Bench:
         for (_, gold), hits, best_units in zip(self.questions, results, units, strict=True):
             passages = [hit.unit for hit in hits]
             for passage in passages[:_FEW]:
-                words += count_words(passage.searched)
+                words += count_words(passage.search_text)
             answers.append(self._answer(gold, passages, best_units))
         tried = self._tried(setting, store, search_ms, words / len(self.questions))
         self._write(name, {"tried": asdict(tried), "answers": list(map(asdict, answers))})
@@ -302,7 +302,7 @@ class Bench:
         end = min(unit.end, start + _LONGEST)
         parts = {name: round(score, 4) for name, score in hit.parts.items()}
         return Top(
-            unit.searched[:_LONGEST],
+            unit.search_text[:_LONGEST],
             self._name(document),
             round(hit.score, 4),
             parts,

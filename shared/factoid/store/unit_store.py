@@ -35,7 +35,7 @@ from factoid.store.ingest import (
 from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
-from factoid.store.search import Query, allowed_ids, allowed_units, search, stored_by_id
+from factoid.store.search import Queries, allowed_ids, allowed_units, search, stored_by_id
 from factoid.store.sources import Sources
 from factoid.store.token_cache import TokenVectorCache
 from factoid.store.token_rerank import token_reranked_search
@@ -171,13 +171,13 @@ class UnitStore:
         """The granularities that are encoded and searched."""
         return self.opened.granularities
 
-    def compared(self, options: SearchOptions) -> list[Granularity]:
+    def compared_granularities(self, options: SearchOptions) -> list[Granularity]:
         """Return the granularities that a search compares with the query.
 
         Raises:
             InvalidInputError: One of them cannot be compared.
         """
-        return self.opened.compared(options)
+        return self.opened.compared_granularities(options)
 
     @property
     def progress(self) -> bool | None:
@@ -341,14 +341,14 @@ class UnitStore:
             check_unit(unit)
         by_position: dict[int, Vectors | None] = {}
         if vectors is None:
-            self.opened.search_also({unit.granularity for unit in units})
+            self.opened.encode_also({unit.granularity for unit in units})
             by_position |= encode(self.opened, units, lone_units(self.opened, units))
             embed_metadata = self.embed_metadata
         else:
             by_position |= enumerate(vectors)
             pairs = zip(units, vectors, strict=True)
             kinds = {unit.granularity for unit, vector in pairs if vector is not None}
-            self.opened.search_also(kinds)
+            self.opened.encode_also(kinds)
         stored = []
         for position, unit in enumerate(units):
             stored.append(StoredUnit(unit, by_position.get(position)))
@@ -470,12 +470,12 @@ class UnitStore:
         with self.opened.connections.reading() as snapshot:
             return stored_by_id(snapshot, ids, documents=documents)
 
-    def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded.
+    def encodes(self, unit: Unit) -> bool:
+        """Return whether a unit gets a vector.
 
-        Its granularity is searched, and its text is more than white space.
+        Its granularity is one of the store's, and its text is more than white space.
         """
-        return self.opened.searches(unit)
+        return self.opened.encodes(unit)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id, leaving out units without one.
@@ -849,12 +849,12 @@ class UnitStore:
     ) -> list[list[Hit]]:
         """Search with checked options, by the ranker that they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
-        query = Query.of(self.opened, texts, vectors, k, SearchOptions(**options))
-        if query.options.by_tokens:
-            return token_reranked_search(self.opened, query)
-        if query.options.rerank is not None:
-            return reranked_search(self.opened, query)
-        return search(self.opened, query)
+        queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
+        if queries.options.by_tokens:
+            return token_reranked_search(self.opened, queries)
+        if queries.options.rerank is not None:
+            return reranked_search(self.opened, queries)
+        return search(self.opened, queries)
 
     def _sources_of(self, key: str | Sequence[str] | None) -> Sources | None:
         if key is None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from importlib.resources import as_file, files
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
@@ -15,12 +12,9 @@ from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import Tree, tokenize
+from factoid.propositions.syntax.tree import Tree, load_parser, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 VERSION = 12  # raise when the same text may give other propositions
 
@@ -63,7 +57,7 @@ class SyntaxPropositionizer:
         return propositions
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
-        nlp = _parser()
+        nlp = load_parser()
         sentences = (tokenize(nlp, text) for text in texts)
         for doc, words in nlp.pipe(sentences, as_tuples=True, batch_size=256):
             yield Tree(doc, words)
@@ -139,11 +133,3 @@ def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
         else:
             sentences.append((text, [text, *parts]))
     return sentences
-
-
-@cache
-def _parser() -> Language:
-    import spacy
-
-    with as_file(files("factoid.propositions.syntax") / "model") as path:
-        return spacy.load(path)

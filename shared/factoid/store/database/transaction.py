@@ -147,7 +147,7 @@ class Transaction(Snapshot):
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Insert new units that passed `check_unit`.
 
-        Vectors are those of the searched units, by position.
+        Vectors are by the position of their unit; a unit may have none.
         """
         document_ids = dict.fromkeys(unit.document_id for unit in units)
         documents = self._document_rows(document_ids)

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from factoid.errors import StoreError
 from factoid.files.atomic import sync_folder
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.regular import open_regular
-from factoid.files.sqlite import explain
 from factoid.store.database.records import DamagedRowError
 
 Rows = NDArray[np.int64]
@@ -153,7 +153,7 @@ class VectorFile:
                 out.write(records.tobytes())
         except OSError as error:
             raise StoreError(
-                f"the vectors in {self.path} cannot be written: {explain(error)}"
+                f"the vectors in {self.path} cannot be written: {explain_disk_error(error)}"
             ) from error
 
     def sync(self) -> None:
@@ -169,7 +169,7 @@ class VectorFile:
                 os.fsync(out.fileno())
         except OSError as error:
             raise StoreError(
-                f"the vectors in {self.path} cannot be written: {explain(error)}"
+                f"the vectors in {self.path} cannot be written: {explain_disk_error(error)}"
             ) from error
 
     def read(self, rows: Rows) -> Numbers:
@@ -296,7 +296,7 @@ class VectorFile:
             self._map(path)
         except OSError as error:
             raise DamagedRowError(
-                f"{path.name} ({explain(error)})", what="the file of vectors"
+                f"{path.name} ({explain_disk_error(error)})", what="the file of vectors"
             ) from error
 
     def _as_records(self) -> Numbers:
@@ -355,7 +355,7 @@ class VectorFiles:
             file = VectorFile(path, dim, dtype)
         except OSError as error:
             raise DamagedRowError(
-                f"{path.name} ({explain(error)})", what="the file of vectors"
+                f"{path.name} ({explain_disk_error(error)})", what="the file of vectors"
             ) from error
         # A search of an earlier generation goes on with the one before.
         before = dict(list(self._open.items())[-1:])
@@ -392,7 +392,7 @@ class VectorFiles:
                 os.fsync(out.fileno())
             sync_folder(self.folder)
         except OSError as error:
-            raise StoreError(f"{path} cannot be written: {explain(error)}") from error
+            raise StoreError(f"{path} cannot be written: {explain_disk_error(error)}") from error
 
     def sweep(self, name: str | None) -> None:
         """Remove all files but the one with a name.

@@ -21,7 +21,7 @@ from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.database.transaction import Selection, check_unit
+from factoid.store.database.transaction import Selection, check_units
 from factoid.store.indexes.wall import MIXED_PASSAGES
 from factoid.store.ingest import (
     AddReport,
@@ -337,8 +337,7 @@ class UnitStore:
             raise InvalidInputError(
                 f"got {len(vectors)} vectors for {len(units)} units: expected one each"
             )
-        for unit in units:
-            check_unit(unit)
+        check_units(units)
         by_position: dict[int, Vectors | None] = {}
         if vectors is None:
             self.opened.encode_also({unit.granularity for unit in units})

@@ -95,9 +95,8 @@ def describe(
     leading = range(_first_word(tree, child), child)
     if not all(tree.tags[token] == "RB" for token in leading):
         return None  # "(as defined in …)"
-    unclear = is_set_off(tree, child) and (
-        tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child)
-    )
+    is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
+    unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
     if unclear and tree.words[child - 1] != "(":
         return None  # another noun may be meant
     described = subject_head if predicate else noun
@@ -131,6 +130,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
+    if word == "where" and _is_formula(tree, tokens(antecedent)):
+        return None
     if (
         tree.deps[pronoun] in ("obj", "obl")
         and word not in ("where", "whose")
@@ -158,6 +159,11 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
         return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
     finite = tree.finite(verb)
     return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
+
+
+def _is_formula(tree: Tree, phrase: Collection[int]) -> bool:
+    """Return whether a phrase holds code or "its own …", of which "where" says a part."""
+    return any("`" in tree.words[token] or tree.tags[token] == "PRP$" for token in phrase)
 
 
 def _precedes_verb(tree: Tree, pronoun: int) -> bool:

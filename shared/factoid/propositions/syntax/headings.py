@@ -61,7 +61,7 @@ _NO_NAMES = frozenset(
 )
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _HEAD = re.compile(
-    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without)\s.*"
+    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
@@ -53,8 +53,8 @@ class SyntaxPropositionizer:
         sentences = [_sentences(passage) for passage in passages]
         texts: list[str] = []
         for passage_sentences in sentences:
-            for _, parts in passage_sentences:
-                texts += parts
+            for sentence in passage_sentences:
+                texts += sentence.parts
         propositions = []
         with at_work(), self._alone.lock:
             trees = self._parse(texts)
@@ -69,7 +69,7 @@ class SyntaxPropositionizer:
             yield Tree(doc, words)
 
     def _propositions(
-        self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]
+        self, passage: Unit, sentences: Iterable[_Sentence], trees: Iterator[Tree]
     ) -> list[str]:
         """Return the propositions of a passage with these sentences.
 
@@ -77,12 +77,16 @@ class SyntaxPropositionizer:
         """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)
-        discourse = Discourse(above, opens)
+        discourse = Discourse(above, opens, passage.searched)
         propositions: list[str] = []
-        for text, texts in sentences:
+        for text, texts, begins in sentences:
+            if begins:
+                discourse.begin_item()
             if not texts:
                 propositions.append(text)  # code, or too long
-                discourse = Discourse(above, opens)  # nobody knows whom it spoke of
+                discourse = Discourse(
+                    above, opens, passage.searched
+                )  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
@@ -115,29 +119,37 @@ def _is_clause(tree: Tree) -> bool:
     return stands_alone(tree, range(len(tree.words)), words=0)
 
 
-def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
-    """Return the sentences of a passage as a reader sees them, with the texts to parse.
+class _Sentence(NamedTuple):
+    """A sentence as a reader sees it, on one line.
 
-    Each sentence is on one line.
-
-    These are the sentence and the parts between its semicolons and colons, but none for code, rows
-    of tables and overlong sentences.
+    The texts to parse are the sentence and the parts between its semicolons and colons, but none
+    for code, rows of tables and overlong sentences.
     """
-    sentences: list[tuple[str, list[str]]] = []
+
+    text: str
+    parts: list[str]
+    begins_item: bool  # of a list, or the paragraph behind one
+
+
+def _sentences(passage: Unit) -> list[_Sentence]:
+    """Return the sentences of a passage with the texts to parse."""
+    sentences: list[_Sentence] = []
+    last = None
     for sentence in sentences_in(passage):
+        block = sentence.block
+        is_new = block is not last
+        begins = is_new and (block.kind == "item" or (last is not None and last.kind == "item"))
+        last = block
         text = " ".join(sentence.visible.text.split())
-        if (
-            sentence.block.kind in ("code", "row")
-            or len(max(text.split(), key=len)) > _LONGEST_WORD
-        ):
-            sentences.append((text, []))
+        if block.kind in ("code", "row") or len(max(text.split(), key=len)) > _LONGEST_WORD:
+            sentences.append(_Sentence(text, [], begins))
             continue
         parts = [part for part in _BREAK.split(text) if part]
         is_quoted = any(part.count('"') % 2 or part.count("`") % 2 for part in parts)
         if len(parts) < 2 or "(" in text or is_quoted:
-            sentences.append((text, [text]))
+            sentences.append(_Sentence(text, [text], begins))
         else:
-            sentences.append((text, [text, *parts]))
+            sentences.append(_Sentence(text, [text, *parts], begins))
     return sentences
 
 

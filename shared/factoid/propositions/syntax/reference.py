@@ -10,6 +10,7 @@ than a pronoun.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -69,6 +70,10 @@ _POINTERS = frozenset(
     "screenshot diagram image "
     "snippet following above list lists default defaults".split()
 )
+_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
+_OPEN_QUESTION = frozenset("whether if how what why".split())
+_SOMEBODY = re.compile(r"\b(?:he|she|his|him|her)\b", re.IGNORECASE)
+_NAMED_THINGS = LEXICON["things"] | LEXICON["organisations"]
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
 )
@@ -101,6 +106,7 @@ class Discourse:
     headings: Headings
     # The passage may be the first under its heading; in a later one "it" means the passage before.
     opens: bool = True
+    text: str = ""  # of the passage: a heading that it does not write may be the name of a kind
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
@@ -112,6 +118,10 @@ class Discourse:
     learned: dict[str, Kind] = field(default_factory=dict)  # name → what the passage says it is
     names: set[str] = field(default_factory=set)  # proper subjects
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
+
+    def begin_item(self) -> None:
+        """Forget the last subject: an item of a list does not go on from the one before."""
+        self.subject = Entity("")
 
     def read(self, tree: Tree) -> dict[int, Mention]:
         """Return what the referring expressions of the next sentence stand for.
@@ -141,6 +151,8 @@ class Discourse:
                     mentions[index] = mention
             if not aside and len(tree.words) > 1:
                 self._remember(tree, head, mentions)
+        if tree.words[-1] == ":":
+            self.subject = Entity("")  # what follows speaks of the items of a list
         return mentions
 
     def _pronoun(self, tree: Tree, index: int, head: int) -> Mention | None:
@@ -175,10 +187,10 @@ class Discourse:
             entity = self._thing(pronoun, tree, before)
         if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
             return None
-        if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
-            return None  # "Values have an order, and their values …"
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
+        if possessive and not entity.proper and _holds_others(entity.name):
+            return None  # "The price of the ticket …. Its …"
         self.learned[entity.name.casefold()] = Kind(pronoun)
         if not possessive:
             return Mention(entity.name, entity.name)
@@ -232,6 +244,7 @@ class Discourse:
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
+            fronted = fronted or tree.has_word(before, _DEMONSTRATIVES)  # "With this, it …"
             if fronted or self.people or not self.opens:
                 return None
             heading = self.headings.named_by(pronoun)
@@ -278,7 +291,9 @@ class Discourse:
                 return None
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
         for heading in self.headings.entities:
-            if head_noun(heading.name) == word:
+            # "Spanish Rice" is no name, unless the passage writes it as one.
+            is_named = word in _NAMED_THINGS or heading.name in self.text
+            if is_named and head_noun(heading.name) == word:
                 break
         else:
             return None
@@ -302,6 +317,9 @@ class Discourse:
         """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
+        is_person = kind(name) is not Kind.UNKNOWN or _SOMEBODY.search(self.text)
+        if not is_person and name not in self.text:
+            return None  # "Small Cars", "Spanish Rice"
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
             return None
         before = tree.words[index - 1] if index else ""
@@ -318,6 +336,7 @@ class Discourse:
         if subject is None:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
+        before_this = self.subject
         noun = tree.lower[subject]
         if _is_expletive(tree, subject):
             subjects = [token for token in clause if tree.deps[token] in _SUBJECT]
@@ -328,7 +347,11 @@ class Discourse:
         if tree.has_tag(before, ("WRB", "WP")):
             self.subject = Entity("")  # "… tests how many of them the server can handle"
             return
+        self._remember_other_subjects(tree, head, subject)
         entity = self._entity(tree, subject, mentions) or Entity("")
+        if head != tree.root and before_this and before_this.name not in ("", entity.name):
+            self.objects |= before_this.kind is Kind.MANY
+            self.object |= before_this.kind is not Kind.MANY
         if entity.proper and entity.kind is Kind.UNKNOWN:
             entity = self._learn(tree, head, entity)
         self.subject = entity
@@ -367,8 +390,22 @@ class Discourse:
                     continue
                 self.namesakes.add(last)
 
+    def _remember_other_subjects(self, tree: Tree, head: int, subject: int) -> None:
+        """Remember the subjects of subordinate clauses: the next pronoun may mean one of them."""
+        for token in tree.subtree(head):
+            if token == subject or tree.deps[token] not in _SUBJECT:
+                continue
+            clause = tree.heads[token]
+            if clause == head or tree.tags[token] not in (*NOUN, "ADD"):
+                continue
+            if tree.deps[clause] in ("ccomp", "advcl", "csubj") and tree.lower[token] not in PEOPLE:
+                many = tree.is_plural(token)
+                self.objects |= many
+                self.object |= not many
+
     def _remember_objects(self, tree: Tree, head: int) -> None:
-        self.object = self.objects = False
+        if head == tree.root:
+            self.object = self.objects = False
         passive = tree.child(head, "aux:pass") is not None
         relations = ("obj", "obl", "obl:agent") if passive else ("obj",)
         for thing in tree.all(head, *relations):
@@ -491,11 +528,19 @@ def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
     "He sent Martin to school" cannot be about Martin.
     """
     name = entity.name.split()
+    for token in tree.subtree(head):
+        if token > index and tree.lower[token] == head_noun(entity.name):
+            return True
     for clause in (head, *tree.all(head, "ccomp", "xcomp", "csubj")):
         for token in tree.all(clause, "obj", "iobj", *_SUBJECT):
             if token > index and tree.words[token] in name and tree.tags[token] in PROPER:
                 return True
     return False
+
+
+def _holds_others(name: str) -> bool:
+    """Return whether a noun phrase holds another noun behind a preposition."""
+    return not (_PREPOSITIONS | {"of"}).isdisjoint(name.lower().split())
 
 
 def _competes(tree: Tree, thing: int, who: str) -> bool:
@@ -586,6 +631,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
     if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"
+    if named and not _OPEN_QUESTION.isdisjoint(words):
+        return True  # "It is a judgment call whether …"
     # "It was not until 1965 that …"
     until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])
     return not _BE.isdisjoint(words[:1]) and until

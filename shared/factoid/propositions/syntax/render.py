@@ -14,11 +14,14 @@ _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _LOOSE = re.compile(
     r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])"
 )  # spaces and marks before another mark
+_SPACES = re.compile(r"\s+")
+_MIXED_CASE = re.compile(r"[a-z]+[A-Z]")  # "camelCase", "iPhone"
 _CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
 _FULL = {"'re": "are", "'ll": "will", "'ve": "have"}
 _PERFECT = frozenset(
     "arrived become been come gone got gotten had happened".split()
 )  # after "it's": "it has"
+_CODE = re.compile(r"(`[^`]*`)")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -88,12 +91,17 @@ def _full_verb(tree: Tree, token: int) -> str:
 
 def _tidy(text: str) -> str:
     """Repair punctuation left over by a cut, capitalise the first letter and close the sentence."""
+    parts = _CODE.split(text)  # code at odd places, where every character counts
+    prose = "".join(parts[::2])
     for opening, closing in _PAIRS:
-        if text.count(opening) != text.count(closing):
-            text = text.replace(opening, "").replace(closing, "")
-    if text.count('"') % 2:
-        text = text.replace('"', "")
-    text = _LOOSE.sub("", " ".join(text.split())).strip(" ,;:–—")
+        if prose.count(opening) != prose.count(closing):
+            parts[::2] = [part.replace(opening, "").replace(closing, "") for part in parts[::2]]
+    if prose.count('"') % 2:
+        parts[::2] = [part.replace('"', "") for part in parts[::2]]
+    parts[::2] = [_LOOSE.sub("", _SPACES.sub(" ", part)) for part in parts[::2]]
+    text = "".join(parts).strip(" ,;:–—")
     if text and not _CLOSED.search(text):
         text += "."
+    if _MIXED_CASE.match(text):
+        return text
     return text[:1].upper() + text[1:]

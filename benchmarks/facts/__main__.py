@@ -93,6 +93,7 @@ def sentences_of(
         propositionizer.propositionize([passage])
         before = ""
         for sentence in propositionizer.log:
+            sentence.facts = list(dict.fromkeys(sentence.facts))
             sentence.before = before
             sentence.place = f"{name} | {passage.title} | {passage.section}"
             yield sentence
@@ -135,7 +136,7 @@ def sample(
 
 def _is_changed(sentence: Sentence) -> bool:
     """Return whether other facts were made than the sentence, apart from its capital and its stop."""
-    return [fact.rstrip(".").lower() for fact in sentence.facts] != [sentence.text.rstrip(".:").lower()]
+    return [fact.rstrip(".:").lower() for fact in sentence.facts] != [sentence.text.rstrip(".:").lower()]
 
 
 def _order(text: str, seed: int) -> str:

@@ -54,6 +54,10 @@ def describe(
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut, subject)
+    end = tree.subtree(child)[-1] + 1
+    ends_openly = end <= head and tree.is_word(end - 1) and tree.is_word(end)
+    if ends_openly and is_set_off(tree, child):
+        return None  # "The log, which is a list of events received, …" has to end with a mark
     relative = tree.deps[child] == "acl:relcl"
     if not relative and tree.tags[child] != "VBN":
         return None
@@ -88,6 +92,8 @@ def describe(
     ):
         return None  # "The signs are a light that flashes"
     if relative:
+        if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
+            return None  # "A vector is a list whose last part is left out"
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
@@ -153,7 +159,7 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
     """
     if tree.lower[verb] in ("means", "mean", "meant"):
         return False
-    if tree.deps[noun] == "nmod":
+    if tree.deps[noun] in ("nmod", "obl:agent"):
         return False  # "the monitor of X, which …": either may be meant
     if tree.tags[noun] in PROPER:
         return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
@@ -164,6 +170,10 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
 def _is_formula(tree: Tree, phrase: Collection[int]) -> bool:
     """Return whether a phrase holds code or "its own …", of which "where" says a part."""
     return any("`" in tree.words[token] or tree.tags[token] == "PRP$" for token in phrase)
+
+
+def _has_whose(tree: Tree, verb: int) -> bool:
+    return tree.has_word(tree.subtree(verb), ("whose",))
 
 
 def _precedes_verb(tree: Tree, pronoun: int) -> bool:

@@ -67,7 +67,16 @@ _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})
 _BREAKS = (";", ":", "–", "—", "--")
 _DASH_BREAKS = frozenset({"–", "—", "--"})
 _CONDITIONS = frozenset("if unless when whenever once where provided".split())
+_TRAILING_CONDITIONS = _CONDITIONS | {"until"}
+# Adverbs before a verb that do not end in "ly".
+_ADVERBS = frozenset(
+    "also then not n't n’t never still now often always only just so therefore thus even already "
+    "soon hence too ever again later sometimes instead further rather either thereby typically "
+    "otherwise almost yet perhaps".split()
+)
+_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
+_FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -102,7 +111,8 @@ class _Splitter:
             antecedent = swap.get(subject_head, [])
         self._describe(head, cut, antecedent)
         shared = antecedent
-        if not shared and subject_head is not None:
+        is_oblique = subject_head is not None and tree.child(subject_head, "case") is not None
+        if not shared and subject_head is not None and not is_oblique:
             shared = repeatable(tree, subject_head, cut)
         self._adverbial(head, cut, shared)
         before = {*cut}
@@ -176,6 +186,8 @@ class _Splitter:
             if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
             if tree.subjects[joined] is not None or tree.child(joined, "expl") is not None:
+                if self._is_conditional(head, joined):
+                    continue
                 limited = any(token not in cut for token in self._fronted(head, joined))
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
@@ -210,7 +222,8 @@ class _Splitter:
             return False
         subtree = tree.subtree(joined)
         content = [token for token in subtree if tree.deps[token] not in ("cc", "punct")]
-        if tree.words[content[0] - 1] == "(" and tree.words[content[0] + 1] == ")":
+        around = tree.words[max(0, content[0] - 1) : content[0] + 2 : 2]
+        if around == ["(", ")"]:
             return False  # "… and (i) the fee was not paid"
         if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
             # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
@@ -295,7 +308,7 @@ class _Splitter:
         if before[-1:] == [","] and "," in before[:-1]:
             start = cc - 1 - before[-2::-1].index(",")
             item = range(start, cc - 1)
-            if has_subject and not tree.has_tag(item, (*VERB, "MD")):
+            if has_subject and not tree.has_tag(item, _FINITE_OR_BASE):
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
             if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
@@ -345,8 +358,20 @@ class _Splitter:
                 return False
         if tree.has_dep(before_verb, ("nsubj", "nsubj:pass", "expl", "mark")):
             return False
+        for child in tree.all(joined, "advmod"):
+            is_adverb = tree.lower[child] in _ADVERBS or tree.lower[child].endswith("ly")
+            if child < joined and not is_adverb and tree.tags[child + 1] in ("MD", "VBZ", "VBP"):
+                return False  # a name that was read as an adverb
+        for child in tree.all(joined, "advcl"):
+            opening = tree.lower[tree.subtree(child)[0]]
+            if child > joined and opening in _TRAILING_CONDITIONS:
+                return False  # "ignores the proxy and goes on if …": both hold only then
         inner = [token for token in between if tree.is_word(token) and tree.deps[token] != "cc"]
         with_subject = [token for token in between if tree.subjects[token] is not None]
+        for token in between:
+            is_verb = tree.tags[token] in ("VBP", "VBZ", "VBD", "MD")
+            if is_verb and tree.deps[token] not in ("conj", "aux", "aux:pass", "cop"):
+                return False  # "to ensure you read it and are ready"
         if tree.has_tag(between, RELATIVE_TAGS) or any(map(tree.is_clause, with_subject)):
             # "a bucket that is closed but is configured": which of both verbs is joined?
             return False
@@ -465,6 +490,25 @@ class _Splitter:
             if child < subject and not self._is_connective(child):
                 fronted.append(child)
         return fronted
+
+    def _is_conditional(self, head: int, joined: int) -> bool:
+        """Return whether a clause with a subject of its own may hold only on a condition before it.
+
+        Neither may its subject be an infinitive behind it: "… and is easy to clean".
+        """
+        tree = self.tree
+        subject = tree.subjects[joined]
+        if subject is not None and subject > joined and tree.deps[subject] == "csubj":
+            return tree.child(joined, "expl") is None
+        if tree.deps[joined] == "parataxis":
+            return False
+        if tree.lower[:2] == ["not", "only"]:
+            return True
+        for token in range(tree.subtree(joined)[0]):
+            word = tree.lower[token]
+            if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
+                return not (word in _TIMES and tree.is_past(head))
+        return False
 
     def _conditions(self, head: int) -> list[int]:
         """Return the clauses before a verb that say when it holds."""

@@ -22,6 +22,7 @@ _SUBORDINATE = frozenset(
     "whether i.e. e.g. which who".split()
 )
 _NEGATIONS = frozenset("not n't n’t never neither nor no".split())
+_FINITE = ("VBZ", "VBP", "VBD", "MD")
 _JOINTS = frozenset("-‐‑/_@#+=")
 
 
@@ -41,6 +42,9 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True
         if _ends_early(tree, items):
             return True
+    for items in statements[1:]:
+        if items and isinstance(items[0], int) and tree.tags[items[0]] in _FINITE:
+            return True  # a statement without its subject
     opening = tokens(statements[0])  # "If it rains, …", which may be repeated
     return any(_depends(tree, items, opening) for items in statements[1:])
 

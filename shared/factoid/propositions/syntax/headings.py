@@ -294,7 +294,9 @@ def _path(section: str) -> list[str]:
     """
     names: list[list[str]] = []  # the parts of each
     for part in filter(str.strip, section.split(", ")):
-        if names and (part[0].islower() or part.lower() in _AFTER_COMMA):
+        if names and part.lower().startswith(("and ", "or ")):
+            names[-1] = [_UNTOLD]  # "Changes, History, and Operations": a list is no path
+        elif names and (part[0].islower() or part.lower() in _AFTER_COMMA):
             names[-1].append(part)
         elif names and len(names[-1]) == 1 and all(map(_may_be_half, (*names[-1], part))):
             names[-1] = [_UNTOLD]

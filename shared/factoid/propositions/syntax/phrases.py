@@ -84,7 +84,7 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         return []  # other words stand between its own
     if tree.has_word(phrase, ("but",)):
         return []  # two contrasted phrases are not one subject
-    if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
+    if tree.tags[phrase[0]] in ("IN", "TO", *RELATIVE_TAGS) or _is_cut_short(tree, noun, phrase):
         return []  # it is not known where the subject begins or ends
     return list(phrase) if len(phrase) <= _LONGEST else []
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
-from factoid.propositions.syntax.phrases import rests_on_clause_before, stands_alone
+from factoid.propositions.syntax.phrases import RELATIVE_TAGS, rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
 from factoid.propositions.syntax.tree import Tree, tokenize
@@ -92,7 +92,8 @@ class SyntaxPropositionizer:
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             trees_to_split = [whole]
             rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
-            if parts and all(map(_is_clause, parts)) and not any(rest_on_others):
+            ends = not any(map(_announces, parts[:-1]))
+            if parts and ends and all(map(_is_clause, parts)) and not any(rest_on_others):
                 trees_to_split = parts
             for tree in trees_to_split:
                 propositions += self._split(tree, text, discourse)
@@ -112,10 +113,22 @@ class SyntaxPropositionizer:
         return [text for text in texts if text]
 
 
+def _announces(tree: Tree) -> bool:
+    """Return whether a part of a sentence says nothing without the next one.
+
+    Such are "The order is as" and "You need the following parts".
+    """
+    if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
+        return True
+    return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower
+
+
 def _is_clause(tree: Tree) -> bool:
     """Return whether a part of a sentence is a clause with a subject that stands alone."""
     if not tree.is_clause(tree.root) or tree.subjects[tree.root] is None:
         return False
+    if tree.tags[0] in RELATIVE_TAGS:
+        return False  # "what we see and hear"
     return stands_alone(tree, range(len(tree.words)), words=0)
 
 

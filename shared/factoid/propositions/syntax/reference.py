@@ -73,7 +73,15 @@ _POINTERS = frozenset(
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _OPEN_QUESTION = frozenset("whether if how what why".split())
 _SOMEBODY = re.compile(r"\b(?:he|she|his|him|her)\b", re.IGNORECASE)
-_NAMED_THINGS = LEXICON["things"] | LEXICON["organisations"]
+_NAMED_THINGS = LEXICON["landmarks"] | LEXICON["organisations"]
+# "The tyre touches the rim, but it is wrong": it is what was said before.
+_OF_EVENTS = frozenset(
+    "correct incorrect wrong true false ok okay fine bug normal intentional expected intended "
+    "deliberate".split()
+)
+_RELATIONAL = frozenset(
+    "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
+)
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
 )
@@ -117,6 +125,7 @@ class Discourse:
     sorts: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
     learned: dict[str, Kind] = field(default_factory=dict)  # name → what the passage says it is
     names: set[str] = field(default_factory=set)  # proper subjects
+    someone: bool = False  # one person was spoken of, whom "they" may mean
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
     def begin_item(self) -> None:
@@ -129,6 +138,7 @@ class Discourse:
         The keys are their first tokens.
         """
         mentions: dict[int, Mention] = {}
+        self.someone |= not PEOPLE.isdisjoint(tree.lower)
         joined = tree.all(tree.root, "conj", "parataxis")
         clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
         aside = (
@@ -177,6 +187,8 @@ class Discourse:
         nouns_before = [token for token in before if tree.tags[token] in NOUN]
         if tree.has_dep(nouns_before, (*_SUBJECT, "obj")):
             return None  # "If the tenant fails, it …", "When we run this program, it …"
+        if pronoun in ("it", "they") and not _is_plain_opening(tree, before):
+            return None
         if tree.words[index + 1 : index + 2] == ["/"] or (
             not possessive and after.startswith(("'d", "’d"))
         ):
@@ -185,8 +197,10 @@ class Discourse:
             entity = self._person(pronoun, tree, before)
         else:
             entity = self._thing(pronoun, tree, before)
-        if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
-            return None
+        if pronoun == "they" and entity:
+            is_things = entity.name.lower().split()[-1].removesuffix("s") not in PEOPLE
+            if (is_things and self.someone) or self._act_as_people(tree, head, entity):
+                return None  # "A member … they": one person
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
         if possessive and not entity.proper and _holds_others(entity.name):
@@ -244,7 +258,6 @@ class Discourse:
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
-            fronted = fronted or tree.has_word(before, _DEMONSTRATIVES)  # "With this, it …"
             if fronted or self.people or not self.opens:
                 return None
             heading = self.headings.named_by(pronoun)
@@ -485,8 +498,14 @@ class Discourse:
         proper = tree.tags[subject] in PROPER
         if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
             return None
-        if tree.has_tag(phrase, ("WDT", "WP", "WRB")):
+        if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
             return None
+        if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
+            return None  # "The low level API", of which "API" was read as something else
+        if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
+            return None  # "The purpose of the interview …. It …"
+        if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
+            return None  # "The type `Map` is …": it is not known where the subject ends
         if (
             tree.tags[subject] not in NOUN
             or len(phrase) > _LONGEST_NAME
@@ -510,7 +529,11 @@ class Discourse:
             space = tree.spaces[token] if token + 1 in phrase else " "
             words.append(tree.words[token] + space)
         name = "".join(words).strip()
-        capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
+        if any(tree.words[token] == "," for token in range(first, phrase[-1])):
+            return None
+        has_inner_capital = any(map(str.isupper, tree.words[first][1:]))  # "CSRF"
+        is_named = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
+        capital = is_named or has_inner_capital
         is_mistaken = tag == "NNS" and not opener.endswith("s")  # a name, and no plural
         if not capital and not is_mistaken:
             name = name[0].lower() + name[1:]
@@ -538,6 +561,19 @@ def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
     return False
 
 
+def _is_plain_opening(tree: Tree, before: Sequence[int]) -> bool:
+    """Return whether the words before a pronoun leave open nothing else that it may mean.
+
+    "However, it …" and "On the coast, it …" do; "If this changes, it …" does not.
+    """
+    for token in before:
+        if tree.tags[token] in VERB or tree.tags[token] == "PRP":
+            return False
+        if tree.lower[token] in _DEMONSTRATIVES:
+            return False
+    return True
+
+
 def _holds_others(name: str) -> bool:
     """Return whether a noun phrase holds another noun behind a preposition."""
     return not (_PREPOSITIONS | {"of"}).isdisjoint(name.lower().split())
@@ -558,6 +594,8 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
+    if tree.tags[phrase[0]] == "VBG":
+        return True  # "Sharing files …"
     for token in phrase:
         if tree.words[token][0] in '([“"/' or (
             tree.tags[token] in VERB and tree.deps[token] != "amod"
@@ -605,6 +643,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     predicate = tree.lower[head]
     words = tree.lower[index + 1 :]
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
+    if predicate in _OF_EVENTS:
+        return True
     if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
         return True  # "It makes reading easier" mostly means what was said before
     if predicate in ("look", "looks", "looked") and "like" in words[:4]:
@@ -645,6 +685,8 @@ def is_noun_phrase(heading: str) -> bool:
     "Cleans itself", "Short" and "Yank the gem" name none.
     """
     words = heading.split()
+    if len(words) > 2 and words[1][0].islower() and _opens_with_verb(heading):
+        return False
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
     if len(words) == 1:
@@ -655,6 +697,16 @@ def is_noun_phrase(heading: str) -> bool:
     if len(words) > _SHORT:
         return _is_nominal(heading) and _is_nominal(heading.lower())
     return _is_nominal(heading) or _is_nominal(heading.lower())
+
+
+def _opens_with_verb(heading: str) -> bool:
+    """Return whether the first word of a heading may be an order: "Support unique symbols"."""
+    from factoid.propositions.syntax.propositionizer import _parser
+
+    nlp = _parser()
+    doc, words = tokenize(nlp, f"Please {heading.lower()}.")
+    tree = Tree(nlp(doc), words)
+    return tree.tags[1] == "VB" and tree.root == 1
 
 
 def _is_nominal(text: str) -> bool:

@@ -142,5 +142,5 @@ def test_the_papers_splitting_is_an_option_in_both():
     assert langchain == llama_index == text.split("\n\n")
     with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
         report = store.add_documents([Document(text)], join_paragraphs=False)
-        assert report.units == {Granularity.PASSAGE: 3}
-        assert store.add_documents([Document(text)]).units == {Granularity.PASSAGE: 1}  # another splitting is a change
+        assert report.units[Granularity.PASSAGE] == 3
+        assert store.add_documents([Document(text)]).units[Granularity.PASSAGE] == 1  # another splitting is a change

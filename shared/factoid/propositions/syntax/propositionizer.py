@@ -72,7 +72,7 @@ class SyntaxPropositionizer:
         """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)
-        discourse = Discourse(above, opens, passage.searched)
+        discourse = Discourse(above, opens, passage.search_text)
         propositions: list[str] = []
         for text, texts, begins in sentences:
             if begins:
@@ -80,7 +80,7 @@ class SyntaxPropositionizer:
             if not texts:
                 propositions.append(text)  # code, or too long
                 discourse = Discourse(
-                    above, opens, passage.searched
+                    above, opens, passage.search_text
                 )  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))

@@ -328,7 +328,7 @@ class Discourse:
         """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
-        is_person = kind(name) is not EntityKind.UNKNOWN or _SOMEBODY.search(self.text)
+        is_person = entity_kind(name) is not EntityKind.UNKNOWN or _SOMEBODY.search(self.text)
         if not is_person and name not in self.text:
             return None  # "Small Cars", "Spanish Rice"
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):

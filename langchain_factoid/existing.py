@@ -43,12 +43,13 @@ class LangChainCollection:
 
     def __init__(self, store: VectorStore) -> None:
         self.store: Any = store
+        self._metric: Metric | None = None
 
     def metric(self) -> Metric | None:
         """Return what the store's scores mean."""
-        if self.known is None:
-            return None
-        return self.known.metric(self.store)
+        if self._metric is None and self.known is not None:
+            self._metric = self.known.metric(self.store)  # which may ask a server
+        return self._metric
 
     def is_exact(self) -> bool:
         """Return whether fewer rows than asked for are all that there are."""
@@ -416,22 +417,15 @@ class _Milvus(_Known):
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         if not self._exists():
             return
-        # milvus-lite has no iterator of its own: pages by primary key.
-        last = ""
-        key = self.store._primary_field
-        while True:
-            parts = [f'{key} > "{last}"']
-            native = self._native(condition)
-            if native is not None:
-                parts.append(f"({native})")
-            records = self.store.client.query(
-                self.store.collection_name,
-                filter=" and ".join(parts),
-                output_fields=["*"],
-                limit=self.known.most if self.known else _PAGE,
-            )
-            yield from map(self._of_record, sorted(records, key=lambda record: record[key]))
-            return
+        pages = self.store.client.query_iterator(
+            self.store.collection_name,
+            batch_size=_PAGE,
+            filter=self._native(condition) or "",
+            output_fields=["*"],
+        )
+        while page := pages.next():
+            yield from map(self._of_record, page)
+        pages.close()
 
     def leaves(self, condition: Tree) -> bool | None:
         if not self._exists():

@@ -98,8 +98,8 @@ class Form:
             values = leaf.value
         if all(isinstance(value, str) for value in values):
             return True
-        # Of mixed operands some store refuses the list.
-        return self.numbers and all(map(_is_number, values))
+        # Of mixed operands some store refuses the list; 0 and 1 also equal False and True.
+        return self.numbers and all(map(_is_number, values)) and not {0, 1} & {*values}
 
 
 def _is_number(value: object) -> bool:

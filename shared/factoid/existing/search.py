@@ -35,7 +35,7 @@ from factoid.existing.loop import (
 )
 from factoid.existing.score import Candidates, Ranked, Reach, blend, fuse
 from factoid.existing.words import Passes, Words
-from factoid.filters import Comparison, Operator
+from factoid.filters import Comparison, Operator, Tree
 from factoid.ranking import Parents, Weights
 from factoid.units import Granularity, Hit, document_unit
 
@@ -107,85 +107,96 @@ class Plan:
 
 def search(plan: Plan) -> Steps[Answer]:
     """Return the k best parents."""
-    only = []
-    if plan.document_ids is not None:
-        if not plan.document_ids:
-            return Answer([])
-        only.append(Comparison(DOCUMENT, Operator.IN, list(plan.document_ids)))
-
-    # -- Candidates: by units, by passages, and by words --
-    key = PARENT_KEYS.get(plan.ranked, ID)
-    found = [
-        (
-            yield from nearest_parents(
-                plan.question, plan.width, plan.kinds, plan.wall, plan.limits, key=key, only=only
-            )
-        )
-    ]
-    units = dict(found[0].rows)
-    passages: dict[str, Row] = {}
-    by_words: list[str] = []
-    of_passages = [Granularity.PASSAGE]
-    if plan.is_blended:
-        if _counts_passages(plan):
-            near = yield from nearest_parents(
-                plan.question, plan.width, of_passages, plan.wall, plan.limits, only=only
-            )
-            found.append(near)
-            passages = _by_passage(near.rows.values())
-        if plan.words is not None and _counts_words(plan):
-            by_words = plan.words.best(plan.question.text, plan.width, plan.passes)
-        ids = dict.fromkeys([*map(passage_of, units.values()), *passages, *by_words])
-        # A passage that only words found may be of another document, or behind the wall.
-        missing = [passage for passage in ids if passage not in passages]
-        if missing and (_counts_passages(plan) or by_words):
-            under = yield from rows_under(
-                plan.question, missing, of_passages, plan.wall, plan.limits
-            )
-            found.append(under)
-            passages |= _by_passage(under.rows.values())
-        passages = _of_documents(passages, plan.document_ids)
-        with_units = {*map(passage_of, units.values())}
-        missing = [passage for passage in passages if passage not in with_units]
-        if missing:
-            under = yield from rows_under(
-                plan.question, missing, plan.kinds, plan.wall, plan.limits
-            )
-            found.append(under)
-            units |= under.rows
-
-    # -- Ranking --
-    candidates = Candidates(units, passages, plan.kinds, by_words)
-    scores = _similarities(plan, [*units.values(), *passages.values()])
-    if plan.weights is None:
-        ranked = fuse(candidates, plan.k, parents=plan.ranked)
-    else:
-        ranked = blend(
-            candidates,
-            scores,
-            plan.question.text,
-            plan.k,
-            parents=plan.ranked,
-            weights=plan.weights,
-            words=plan.words,
-            reach=plan.reach,
-        )
-    if plan.min_score is not None:
-        ranked = [parent for parent in ranked if parent.score >= plan.min_score]
+    if plan.document_ids is not None and not plan.document_ids:
+        return Answer([])
+    candidates, found = yield from _gather(plan)
+    units = dict(candidates.units)
+    scores = _similarities(plan, [*units.values(), *candidates.passages.values()])
+    ranked = _ranked(plan, candidates, scores)
 
     # -- The units under the best parents --
-    if ranked and found[0].has_gaps and plan.ranked != "unit":
-        keys = [parent.key for parent in ranked]
+    if ranked and found[0].has_gaps:
         under = yield from rows_under(
-            plan.question, keys, plan.kinds, plan.wall, plan.limits, key=key
+            plan.question,
+            [parent.key for parent in ranked],
+            plan.kinds,
+            plan.wall,
+            plan.limits,
+            key=PARENT_KEYS[plan.ranked],
         )
         found.append(under)
         units |= under.rows
         scores |= _similarities(plan, under.rows.values())
-    hits = yield from _hits(plan, ranked, units, passages, scores)
+    hits = yield from _hits(plan, ranked, units, candidates.passages, scores)
     complete = all(part.complete for part in found)
-    calls = sum(part.calls for part in found)
-    return Answer(hits, complete, calls=calls)
+    if plan.weights is None:  # there is nothing that more candidates would make more exact
+        complete = complete or len(hits) == plan.k
+    return Answer(hits, complete, calls=sum(part.calls for part in found))
+
+
+def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
+    """Return what is ranked, and what the searches found; that of units first.
+
+    Candidates come by units, by passages, and by words; each gets both of its scores.
+    """
+    only: list[Tree] = []
+    if plan.document_ids is not None:
+        only.append(Comparison(DOCUMENT, Operator.IN, list(plan.document_ids)))
+    question = plan.question
+    key = PARENT_KEYS.get(plan.ranked, ID)
+    nearest = yield from nearest_parents(
+        question, plan.width, plan.kinds, plan.wall, plan.limits, key=key, only=only
+    )
+    found = [nearest]
+    units = dict(nearest.rows)
+    passages: dict[str, Row] = {}
+    by_words: list[str] = []
+    if not plan.is_blended:
+        return Candidates(units, passages, plan.kinds, by_words), found
+
+    of_passages = [Granularity.PASSAGE]
+    if _counts_passages(plan):
+        near = yield from nearest_parents(
+            question, plan.width, of_passages, plan.wall, plan.limits, only=only
+        )
+        found.append(near)
+        passages = _by_passage(near.rows.values())
+    if plan.words is not None and _counts_words(plan):
+        by_words = plan.words.best(question.text, plan.width, plan.passes)
+
+    # -- Scores that are missing: of passages found by their units or words, and the reverse --
+    ids = dict.fromkeys([*map(passage_of, units.values()), *passages, *by_words])
+    missing = [passage for passage in ids if passage not in passages]
+    if missing and (_counts_passages(plan) or by_words):
+        under = yield from rows_under(question, missing, of_passages, plan.wall, plan.limits)
+        found.append(under)
+        passages |= _by_passage(under.rows.values())
+    passages = _of_documents(passages, plan.document_ids)
+    with_units = {*map(passage_of, units.values())}
+    missing = [passage for passage in passages if passage not in with_units]
+    if missing:
+        under = yield from rows_under(question, missing, plan.kinds, plan.wall, plan.limits)
+        found.append(under)
+        units |= under.rows
+    return Candidates(units, passages, plan.kinds, by_words), found
+
+
+def _ranked(plan: Plan, candidates: Candidates, scores: Mapping[str, float]) -> list[Ranked]:
+    if plan.weights is None:
+        return fuse(candidates, plan.k, parents=plan.ranked)
+    ranked = blend(
+        candidates,
+        scores,
+        plan.question.text,
+        plan.k,
+        parents=plan.ranked,
+        weights=plan.weights,
+        words=plan.words,
+        reach=plan.reach,
+    )
+    if plan.min_score is not None:
+        ranked = [parent for parent in ranked if parent.score >= plan.min_score]
+    return ranked
 
 
 def _counts_passages(plan: Plan) -> bool:

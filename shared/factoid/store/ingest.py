@@ -132,7 +132,7 @@ def ingest(
         for batch in _changed_batches(store, documents, recipe, counts, sources):
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, counts, passages=len(block))
             if recipe.propositionizer is None:
@@ -170,7 +170,7 @@ async def aingest(
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
@@ -245,7 +245,7 @@ def _changed_batches(
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
                 )
-            batch[document.id] = SplitDocument(document, digest, _split(document, recipe))
+            batch[document.id] = SplitDocument(document, digest, split_document(document, recipe))
             digests[document.id] = digest
             size += len(batch[document.id].passages)
             if size >= _BATCH:
@@ -281,7 +281,7 @@ def _lookups(
         yield lookup
 
 
-def _split(document: Document, recipe: Recipe) -> list[Unit]:
+def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     """Return the passages of a document."""
     passages = split_passages(
         document,
@@ -305,7 +305,7 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def _blocks(
+def blocks(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
     """Yield the passages for one call of the propositionizer, and the propositionizer.

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did."""
+    """The report of `UnitStore.add_documents`."""
 
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone

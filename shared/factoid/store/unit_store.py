@@ -159,7 +159,7 @@ class UnitStore:
 
     @property
     def encoder(self) -> Encoder | None:
-        """What encodes units and queries."""
+        """The encoder of units and queries."""
         return self.opened.encoder
 
     @encoder.setter

@@ -77,7 +77,7 @@ _INSERT_UNIT = f"""INSERT INTO units ({", ".join(_UNIT_COLUMNS)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a call deletes or changes, by one of these: see `UnitStore.delete`.
+    """The units that a call deletes or changes, by one of these fields (see `UnitStore.delete`).
 
     Raises:
         InvalidInputError: None or several are given, or a string in place of a list.

@@ -30,7 +30,7 @@ class Cell:
 
     @cached_property
     def text(self) -> str:
-        """What a reader sees of it, on one line."""
+        """The text that a reader sees, on one line."""
         return " ".join(" ".join(block.visible.text for block in self.blocks).split())
 
     @property

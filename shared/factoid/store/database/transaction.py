@@ -108,6 +108,8 @@ class Transaction(Snapshot):
     def __init__(self, connection: sqlite3.Connection, vector_files: VectorFiles) -> None:
         super().__init__(connection, vector_files)
         self._unsynced = False  # whether vectors were added that the disk may not hold yet
+        # A random step: copies of a store that are written apart never share a generation, so no
+        # cache of one is taken for a cache of the other.
         self._new_generation = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last_row_before = self._last_row("units")
         self._changed: set[int] = set()
@@ -151,6 +153,7 @@ class Transaction(Snapshot):
         """
         document_ids = dict.fromkeys(unit.document_id for unit in units)
         documents = self._document_rows(document_ids)
+        # Units of a document mostly share one dict of metadata, which is written as JSON once.
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(texts.values())

@@ -27,8 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something, with_markers
 from factoid.late_interaction.encoder import TokenEncoder
+from factoid.late_interaction.growing_answer import (
+    GrowingAnswer,
+    Stretch,
+    claims_something,
+    with_markers,
+)
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Passages,
@@ -369,7 +374,7 @@ class _AnswerCiter:
         """Return the next sentence of the answer with its citations."""
         plain = stretch.plain
         is_cited = self._should_cite(stretch)
-        self.add_propositions([stretch])
+        self.add_propositions([stretch])  # of a stream; those of a whole answer are there
         claims = []
         if is_cited and self._passages:
             claims = list(self._claims(plain))
@@ -388,20 +393,15 @@ class _AnswerCiter:
             unmarked = stretch.sentence
         sentence, place = with_markers(unmarked, list(numbers))
         start = self._length + stretch.start
-        added = len(sentence) - len(plain)
-
-        def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
-            moved_spans = []
-            for first, last in spans:
-                begin = start + first + added * (first >= place)
-                end = start + last + added * (last > place)
-                moved_spans.append((begin, end))
-            return tuple(moved_spans)
-
-        citations = tuple(replace(citation, spans=moved(citation.spans)) for citation in cited)
+        added = len(sentence) - len(unmarked)
+        citations = []
+        for citation in cited:
+            spans = _beside_markers(citation.spans, place, added)
+            in_answer = tuple((start + first, start + last) for first, last in spans)
+            citations.append(replace(citation, spans=in_answer))
         text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]
         self._length += len(text)
-        return CitedSentence(text, plain, start, start + len(sentence), citations)
+        return CitedSentence(text, plain, start, start + len(sentence), tuple(citations))
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
         return not self._options.overwrite and stretch.plain != stretch.sentence
@@ -465,3 +465,18 @@ class _AnswerCiter:
         return Citation(
             position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score"))
         )
+
+
+def _beside_markers(spans: Sequence[Span], place: int, length: int) -> list[Span]:
+    """Return the spans of a sentence after markers of some length were put in at a place.
+
+    What stands behind the markers moves; a span that holds the place holds the markers, too.
+    """
+    moved = []
+    for start, end in spans:
+        if start >= place:
+            start += length
+        if end > place:
+            end += length
+        moved.append((start, end))
+    return moved

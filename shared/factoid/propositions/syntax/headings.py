@@ -197,7 +197,7 @@ _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
 
 
 class Role(Enum):
-    """What a heading is to the text under it."""
+    """The role of a heading for the text under it."""
 
     ENTITY = auto()  # the text is about the entity that it names
     FRAME = auto()  # the text is about the entity of the heading above

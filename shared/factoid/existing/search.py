@@ -28,6 +28,7 @@ from factoid.existing.contract import (
 from factoid.existing.known import Metric
 from factoid.existing.loop import (
     PARENT_KEYS,
+    Found,
     Limits,
     Wall,
     nearest_parents,

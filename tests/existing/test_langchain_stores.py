@@ -28,7 +28,7 @@ from tests.existing.abilities import (
     UnknownScores,
     Upserts,
 )
-from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, documents
+from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, documents, exact_hnsw
 
 # Of the stores' own code.
 pytestmark = [
@@ -113,7 +113,7 @@ class TestChroma(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Co
             "facts",
             EMBEDDINGS,
             persist_directory=str(self.path / "chroma"),
-            collection_configuration={"hnsw": {"space": self.space}},
+            collection_configuration=exact_hnsw(self.space),
         )
 
 
@@ -147,7 +147,7 @@ class TestChromaServer(TestChroma):
     def vectorstore(self):
         from langchain_chroma import Chroma
 
-        return Chroma(self.name, EMBEDDINGS, client=self.client)
+        return Chroma(self.name, EMBEDDINGS, client=self.client, collection_configuration=exact_hnsw("l2"))
 
 
 class TestQdrant(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):

@@ -94,7 +94,7 @@ def describe(
     if relative:
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
-        return _relative(tree, noun, child, list(antecedent))
+        return _relative(tree, head, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
         return None
@@ -109,7 +109,9 @@ def describe(
     return Statement([*antecedent, copula(tree, head, described)])
 
 
-def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
+def _relative(
+    tree: Tree, head: int, noun: int, verb: int, antecedent: list[Item]
+) -> Statement | None:
     """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
     clause = tree.subtree(verb)
     pronouns = [token for token in clause if tree.lower[token] in _RELATIVES]
@@ -130,7 +132,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
         named = all(
             tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between
         )
-        if word in ("which", "that") and not _is_surely(tree, noun, verb):
+        is_inner = head not in (noun, tree.heads[noun])
+        if word in ("which", "that") and (is_inner or not _is_surely(tree, noun, verb)):
             return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
             return None  # "transit to the Moon, which …": either noun may be meant
@@ -270,6 +273,8 @@ def _apposition(
     )
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
+    if any(tree.tags[token] == "CD" for token in tree.subtree(child)):
+        return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:

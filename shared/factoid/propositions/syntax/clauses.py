@@ -77,6 +77,7 @@ _ADVERBS = frozenset(
 _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
+_MODAL = ("MD",)
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -434,6 +435,12 @@ class _Splitter:
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
         if tree.auxiliaries[joined] or tag == "VBZ":
+            if (
+                tag == "VBZ"
+                and not tree.auxiliaries[joined]
+                and tree.has_tag(tokens(before), _MODAL)
+            ):
+                return None  # "will match their names and offsets": a noun
             return [] if tree.is_clause(joined) else None  # not "to help and be fair"
         if tag == "VBD":  # beside another tense, or an auxiliary, it is a participle, or no verb
             return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
@@ -465,7 +472,7 @@ class _Splitter:
         subject = tree.subjects[head]
         joined_subject = tree.subjects[joined]
         conditions = []
-        if tree.deps[joined] == "conj":
+        if tree.deps[joined] in ("conj", "advcl"):
             conditions = self._conditions(head)
         if subject is None or conditions:
             return conditions
@@ -498,6 +505,11 @@ class _Splitter:
         """
         tree = self.tree
         subject = tree.subjects[joined]
+        for child in tree.all(joined, "obl", "obl:unmarked", "obj", "dislocated"):
+            is_bare = tree.child(child, "case") is None and tree.tags[child] in ("NN", "NNS")
+            is_first = subject is not None and child < subject
+            if is_first and is_bare and tree.lower[child] not in LEXICON["periods"]:
+                return True  # "but ways we can share …": no clause
         if subject is not None and subject > joined and tree.deps[subject] == "csubj":
             return tree.child(joined, "expl") is None
         if tree.deps[joined] == "parataxis":
@@ -549,6 +561,8 @@ class _Splitter:
                     continue
                 if mark and tree.lower[mark - 1] in ("even", "as", "just"):
                     continue
+                if tree.lower[mark] == "while" and self._is_in_progress(head, child):
+                    continue  # "while the pump is running, it …": a time
                 phrase = tree.subtree(child)
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
@@ -585,6 +599,14 @@ class _Splitter:
                 continue  # "Combined with it, your code will be tidy": a means
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
+
+    def _is_in_progress(self, *heads: int) -> bool:
+        """Return whether one of some clauses says what is going on."""
+        tree = self.tree
+        for head in heads:
+            if tree.tags[head] == "VBG" and tree.auxiliaries[head]:
+                return True
+        return False
 
     def _is_worth(
         self,

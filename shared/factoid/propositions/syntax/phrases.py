@@ -155,6 +155,10 @@ def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -
 def copula(tree: Tree, head: int, subject: int | None) -> str:
     """Return the form of "be" in the tense of a clause and the number of a subject."""
     plural = subject is not None and tree.is_plural(subject)
+    if subject is not None and subject == tree.subjects[head]:
+        verb = tree.lower[tree.finite(head)]
+        if verb in ("is", "are", "was", "were"):
+            return verb
     if tree.is_past(head):
         return "were" if plural else "was"
     return "are" if plural else "is"

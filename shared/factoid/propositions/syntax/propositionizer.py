@@ -15,7 +15,7 @@ from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS, rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import Tree, tokenize
+from factoid.propositions.syntax.tree import SUBJECT, Tree, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
 
@@ -92,7 +92,7 @@ class SyntaxPropositionizer:
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             trees_to_split = [whole]
             rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
-            ends = not any(map(_announces, parts[:-1]))
+            ends = not any(map(_announces, parts))
             if parts and ends and all(map(_is_clause, parts)) and not any(rest_on_others):
                 trees_to_split = parts
             for tree in trees_to_split:
@@ -118,6 +118,8 @@ def _announces(tree: Tree) -> bool:
 
     Such are "The order is as" and "You need the following parts".
     """
+    if len(tree.words) < _MIN_WORDS or tree.words[-1] == ":" or tree.lower[:2] == ["in", "case"]:
+        return True
     if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
         return True
     return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower
@@ -129,6 +131,11 @@ def _is_clause(tree: Tree) -> bool:
         return False
     if tree.tags[0] in RELATIVE_TAGS:
         return False  # "what we see and hear"
+    if len(tree.all(tree.root, *SUBJECT)) > 1:
+        return False
+    is_past = tree.tags[tree.root] == "VBD" and not tree.auxiliaries[tree.root]
+    if is_past and tree.child(tree.root, "obj", "xcomp", "ccomp") is None:
+        return False  # "the text received from the printer": a participle
     return stands_alone(tree, range(len(tree.words)), words=0)
 
 

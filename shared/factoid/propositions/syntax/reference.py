@@ -372,6 +372,8 @@ class Discourse:
             self.names.add(_without_article(entity.name))
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
+        if noun in ("it", "they") and subject not in mentions:
+            self.object = self.objects = True  # the next one may mean the same
         # If the sentence names what a heading names, its other nouns are likely to mean the same.
         someone = noun in PEOPLE and not any(
             heading.name in tree.source for heading in self.headings.entities

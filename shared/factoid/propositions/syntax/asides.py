@@ -273,7 +273,7 @@ def _apposition(
     )
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
-    if any(tree.tags[token] == "CD" for token in tree.subtree(child)):
+    if tree.words[_first_word(tree, child)][0].isdigit():
         return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one

@@ -77,7 +77,6 @@ _ADVERBS = frozenset(
 _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
-_MODAL = ("MD",)
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -435,11 +434,8 @@ class _Splitter:
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
         if tree.auxiliaries[joined] or tag == "VBZ":
-            if (
-                tag == "VBZ"
-                and not tree.auxiliaries[joined]
-                and tree.has_tag(tokens(before), _MODAL)
-            ):
+            has_modal = tree.has_tag(tokens(before), ("MD",))
+            if has_modal and not tree.auxiliaries[joined]:
                 return None  # "will match their names and offsets": a noun
             return [] if tree.is_clause(joined) else None  # not "to help and be fair"
         if tag == "VBD":  # beside another tense, or an auxiliary, it is a participle, or no verb
@@ -603,10 +599,7 @@ class _Splitter:
     def _is_in_progress(self, *heads: int) -> bool:
         """Return whether one of some clauses says what is going on."""
         tree = self.tree
-        for head in heads:
-            if tree.tags[head] == "VBG" and tree.auxiliaries[head]:
-                return True
-        return False
+        return any(tree.tags[head] == "VBG" and tree.auxiliaries[head] for head in heads)
 
     def _is_worth(
         self,

@@ -18,6 +18,7 @@ _AUXILIARIES = frozenset(
     "might must need".split()
 )
 _AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split())
+_SHORT_AUXILIARIES = frozenset("'s ’s 're ’re 've ’ve 'll ’ll".split())
 _LIKEWISE = frozenset({"so", "neither", "nor"})
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
@@ -236,7 +237,7 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
         clause.pop()
     if (
         not clause
-        or tree.lower[clause[-1]] not in _AUXILIARIES
+        or tree.lower[clause[-1]] not in _AUXILIARIES | _SHORT_AUXILIARIES
         or tree.tags[clause[-1]] not in {"MD", *VERB}
     ):
         return False

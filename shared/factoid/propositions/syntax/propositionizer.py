@@ -84,9 +84,7 @@ class SyntaxPropositionizer:
                 discourse.begin_item()
             if not texts:
                 propositions.append(text)  # code, or too long
-                discourse = Discourse(
-                    above, opens, passage.searched
-                )  # nobody knows whom it spoke of
+                discourse.begin_item()  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
@@ -127,12 +125,21 @@ def _announces(tree: Tree) -> bool:
 
 def _is_clause(tree: Tree) -> bool:
     """Return whether a part of a sentence is a clause with a subject that stands alone."""
-    if not tree.is_clause(tree.root) or tree.subjects[tree.root] is None:
+    root_subject = tree.subjects[tree.root]
+    if not tree.is_clause(tree.root) or root_subject is None:
         return False
     if tree.tags[0] in RELATIVE_TAGS:
         return False  # "what we see and hear"
     if len(tree.all(tree.root, *SUBJECT)) > 1:
         return False
+    before = range(root_subject)
+    opens_plainly = tree.tags[0] not in ("IN", "RB", "CC", "TO", "WRB")
+    if tree.tags[0] == "CD" or tree.child(tree.root, "mark") is not None:
+        return False  # "32 bytes for the key", "if you want to go on"
+    if tree.lower[0] in ("after", "before", "until") or (
+        opens_plainly and tree.has_word(before, (",",))
+    ):
+        return False  # "names, addresses and what follows is known"
     is_past = tree.tags[tree.root] == "VBD" and not tree.auxiliaries[tree.root]
     if is_past and tree.child(tree.root, "obj", "xcomp", "ccomp") is None:
         return False  # "the text received from the printer": a participle

@@ -59,7 +59,7 @@ _IMPERSONAL = LEXICON["seem"] | LEXICON["easy"] | LEXICON["impersonal"]
 _PERSONAL = frozenset(
     "able unable ready likely unlikely prone eager due set bound free willing supposed expected "
     "designed meant built used made "
-    "intended required allowed".split()
+    "intended".split()
 )
 _BE = frozenset("is was 's ’s are were be been".split())
 # "It's how the team works", "It is up to you", "It's about people": it is what was said before.
@@ -502,6 +502,9 @@ class Discourse:
             return None
         if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
             return None
+        before = tree.tags[first - 1 : first] if first else []
+        if not NOUN.isdisjoint(before) or before == ["CD"]:
+            return None  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
         if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
             return None  # "The low level API", of which "API" was read as something else
         if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
@@ -647,6 +650,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
     if predicate in _OF_EVENTS:
         return True
+    if predicate in LEXICON["wished"] and "to" in words:
+        return True  # "It is required to …"
     if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
         return True  # "It makes reading easier" mostly means what was said before
     if predicate in ("look", "looks", "looked") and "like" in words[:4]:

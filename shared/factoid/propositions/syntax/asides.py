@@ -70,6 +70,10 @@ def describe(
     )
     if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
         predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
     if predicate and subject_head is not None:
         predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
     antecedent: Sequence[Item] = ()
@@ -216,6 +220,8 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     case = tree.child(noun, "case")
     if case is not None and tree.lower[case] in _LOCAL:
         return False
+    if tree.deps[noun] in ("conj", "appos"):
+        return False  # "Anna, Bo and Carl, who …": all of them, perhaps
     others = tree.all(noun, "nmod")
     if tree.deps[noun] == "nmod":
         others.append(tree.heads[noun])

@@ -510,9 +510,15 @@ class _Splitter:
             return tree.child(joined, "expl") is None
         if tree.deps[joined] == "parataxis":
             return False
-        if tree.lower[:2] == ["not", "only"]:
+        start = tree.subtree(joined)[0]
+        if tree.lower[:2] == ["not", "only"] or ("as", "long") in pairwise(tree.lower[:start]):
             return True
-        for token in range(tree.subtree(joined)[0]):
+        first = start
+        while tree.deps[first] in ("cc", "punct") and first < joined:
+            first += 1
+        if tree.lower[first] == "that" and "that" in tree.lower[:start]:
+            return True  # "Note that A, and that B"
+        for token in range(start):
             word = tree.lower[token]
             if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
                 return not (word in _TIMES and tree.is_past(head))
@@ -556,6 +562,8 @@ class _Splitter:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
                 if mark and tree.lower[mark - 1] in ("even", "as", "just"):
+                    continue
+                if _is_entangled(tree, head, child):
                     continue
                 if tree.lower[mark] == "while" and self._is_in_progress(head, child):
                     continue  # "while the pump is running, it …": a time
@@ -637,6 +645,22 @@ class _Splitter:
             if head < mark < first and first - mark <= 2:
                 cut.add(mark)
         self.clause(child, subject, swap)
+
+
+def _is_entangled(tree: Tree, head: int, child: int) -> bool:
+    """Return whether a contrasting clause in front may not be all of what is contrasted.
+
+    It is not in "while it is small, and is fast, it …" and "while it rains, if it is cold, it …".
+    """
+    phrase = tree.subtree(child)
+    if child > head:
+        return False
+    if not {"if", "unless", "when", "until"}.isdisjoint(tree.lower[phrase[0] : phrase[-1] + 1]):
+        return True
+    after = phrase[-1] + 1
+    while after < len(tree.words) and not tree.is_word(after):
+        after += 1
+    return tree.tags[after : after + 1] == ["CC"] or tree.deps[after : after + 1] == ["cc"]
 
 
 def split_clauses(

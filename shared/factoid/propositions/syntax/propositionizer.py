@@ -91,7 +91,8 @@ class SyntaxPropositionizer:
             trees_to_split = [whole]
             rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
             ends = not any(map(_announces, parts))
-            if parts and ends and all(map(_is_clause, parts)) and not any(rest_on_others):
+            agree = ":" not in text or _agree(whole, parts)
+            if agree and ends and parts and all(map(_is_clause, parts)) and not any(rest_on_others):
                 trees_to_split = parts
             for tree in trees_to_split:
                 propositions += self._split(tree, text, discourse)
@@ -109,6 +110,25 @@ class SyntaxPropositionizer:
             return [sentence]
         texts = [render(tree, items, mentions) for items in statements]
         return [text for text in texts if text]
+
+
+def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:
+    """Return whether the parse of a sentence shows the same clauses as those of its parts.
+
+    Behind a colon there are more often lists than clauses.
+    """
+    start = 0
+    for part in parts:
+        subject = part.subjects[part.root]
+        head = start + part.root
+        if subject is None or whole.words[head : head + 1] != [part.words[part.root]]:
+            return False
+        if whole.subjects[head] != start + subject or not whole.is_clause(head):
+            return False
+        if whole.deps[head] not in ("ROOT", "parataxis", "conj"):
+            return False
+        start += len(part.words) + 1  # with the mark between them
+    return True
 
 
 def _announces(tree: Tree) -> bool:

@@ -79,6 +79,10 @@ _OF_EVENTS = frozenset(
     "correct incorrect wrong true false ok okay fine bug normal intentional expected intended "
     "deliberate".split()
 )
+_EVENT_VERBS = frozenset(
+    "result results mean means meant lead leads led take takes took happen happens happened cost "
+    "costs require requires required help helps".split()
+)
 _RELATIONAL = frozenset(
     "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
 )
@@ -203,6 +207,8 @@ class Discourse:
                 return None  # "A member … they": one person
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
+        if pronoun == "it" and head != tree.root and tree.lower[head] in _EVENT_VERBS:
+            return None  # "Anna could move, but it would result in costs"
         if possessive and not entity.proper and _holds_others(entity.name):
             return None  # "The price of the ticket …. Its …"
         self.learned[entity.name.casefold()] = Kind(pronoun)
@@ -231,6 +237,8 @@ class Discourse:
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
+        if heading and heading.kind is Kind.UNKNOWN and not _is_written(heading.name, self.text):
+            heading = None  # it may be no person: "Practicing By Yourself"
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
@@ -411,7 +419,7 @@ class Discourse:
             if token == subject or tree.deps[token] not in _SUBJECT:
                 continue
             clause = tree.heads[token]
-            if clause == head or tree.tags[token] not in (*NOUN, "ADD"):
+            if clause == head or tree.tags[token] not in (*NOUN, "ADD", "DT"):
                 continue
             if tree.deps[clause] in ("ccomp", "advcl", "csubj") and tree.lower[token] not in PEOPLE:
                 many = tree.is_plural(token)
@@ -577,6 +585,11 @@ def _is_plain_opening(tree: Tree, before: Sequence[int]) -> bool:
         if tree.lower[token] in _DEMONSTRATIVES:
             return False
     return True
+
+
+def _is_written(name: str, text: str) -> bool:
+    """Return whether a text holds a name, or the last word of it."""
+    return re.search(rf"\b{re.escape(name.split()[-1])}\b", text) is not None
 
 
 def _holds_others(name: str) -> bool:

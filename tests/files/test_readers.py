@@ -109,7 +109,7 @@ def test_a_file_that_fails_while_it_is_read_is_told(tmp_path, monkeypatch):
     for name in ("a.txt", "a.jsonl"):
         path = write(tmp_path / name, "x")
         with monkeypatch.context() as patch:
-            patch.setattr("factoid.files.lines.open", fail, raising=False)
+            patch.setattr("factoid.files.regular.open", fail, raising=False)
             with pytest.raises(UnreadableFileError, match=rf"{name} cannot be read: Input/output error"):
                 list(read_file(path))
 

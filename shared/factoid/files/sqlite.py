@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from factoid.errors import StoreError, StoreFormatError
+from factoid.files.regular import is_special, open_regular
 
 # Of a store. It is here because the cache of propositions, which is in the same file, needs it,
 # too.
@@ -109,6 +110,8 @@ def connect(target: str | Path) -> sqlite3.Connection:
     The target is a path, ":memory:" or a `file:` URI.
     """
     uri = str(target).startswith("file:")
+    if not uri:
+        _refuse_special_files(Path(target))
     options: dict[str, Any] = {"timeout": WAIT, "uri": uri, "factory": _Connection}
     connection: sqlite3.Connection = sqlite3.connect(
         target, isolation_level=None, check_same_thread=False, **options
@@ -132,6 +135,7 @@ def connect_read_only(
     `check` reads from it, and raises if it is a foreign one. A disk that is read-only here may be
     written elsewhere: ask `has_news` before each use, and `is_mixed` after it.
     """
+    _refuse_special_files(file)
     address = f"{file.absolute().as_uri()}?mode=ro"
     connection = connect(address)
     try:
@@ -151,6 +155,17 @@ def connect_read_only(
         connection.close()
         raise
     return connection
+
+
+def _refuse_special_files(file: Path) -> None:
+    """Raise a DatabaseError if a database or its log is a pipe or a device.
+
+    SQLite would wait for its other end.
+    """
+    for ending in ("", "-wal", "-shm", "-journal"):
+        path = file.with_name(f"{file.name}{ending}")
+        if is_special(path):
+            raise sqlite3.DatabaseError(f"{path.name} is not a regular file")
 
 
 def has_news(connection: sqlite3.Connection) -> bool:
@@ -226,7 +241,7 @@ def identify(file: Path) -> tuple[int, int]:
 
     See https://www.sqlite.org/fileformat.html.
     """
-    with file.open("rb") as raw:
+    with open_regular(file) as raw:
         head = raw.read(72)
     is_sqlite = head.startswith(b"SQLite format 3\0")
     if is_sqlite:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.files.arrays import read_arrays, write_arrays
 from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers
+from factoid.files.regular import open_regular
 from factoid.vectors.faiss_files import read_faiss, write_faiss
 from factoid.vectors.kinds import EXACT, check_kind
 from factoid.vectors.matrix import Matrix
@@ -274,7 +275,7 @@ def _gathered(
 def _read_index(file: Path, record: Mapping[str, Any], *, mmap: bool) -> tuple[Any, bool]:
     """Return the index that FAISS reads from an expected file, and whether it was mapped."""
     expected = record[_FAISS]
-    with file.open("rb") as source:
+    with open_regular(file) as source:
         size = file.stat().st_size
         digest = hashlib.file_digest(source, "sha256").hexdigest()
     if (size, digest) != (expected["size"], expected["sha256"]):

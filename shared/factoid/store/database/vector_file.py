@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from factoid.errors import StoreError
 from factoid.files.atomic import sync_folder
+from factoid.files.regular import open_regular
 from factoid.files.sqlite import explain
 from factoid.store.database.records import DamagedRowError
 
@@ -219,7 +220,7 @@ class VectorFile:
 
     def _map(self, path: Path) -> None:
         """Map a file into memory, as it is now."""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             try:
                 self._content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             except (OSError, ValueError):  # of a disk that cannot map files; of an empty one

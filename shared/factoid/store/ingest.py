@@ -65,6 +65,7 @@ class Recipe:
     propositionizer: Propositionizer | None = None  # None makes no propositions
     words: int = WORDS
     min_words: int = MIN_WORDS
+    join_paragraphs: bool = True
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
@@ -83,6 +84,7 @@ class Recipe:
             _name_of(self.propositionizer),
             self.words,
             self.min_words,
+            self.join_paragraphs,
             self.unsupported,
             self.template,
         ]
@@ -282,7 +284,11 @@ def _lookups(
 def _split(document: Document, recipe: Recipe) -> list[Unit]:
     """Return the passages of a document."""
     passages = split_passages(
-        document, words=recipe.words, min_words=recipe.min_words, sentences=recipe.sentences
+        document,
+        words=recipe.words,
+        min_words=recipe.min_words,
+        join_paragraphs=recipe.join_paragraphs,
+        sentences=recipe.sentences,
     )
     if not passages and document.text.strip():
         passages = [whole_passage(document)]  # only headings or front matter: it can still be found

@@ -233,6 +233,7 @@ class UnitStore:
         propositionizer: Propositionizer | None = None,
         words: int = WORDS,
         min_words: int = MIN_WORDS,
+        join_paragraphs: bool = True,
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
@@ -253,6 +254,8 @@ class UnitStore:
             words: Up to so many words sentences are packed into a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before,
                 which may then have more than `words`.
+            join_paragraphs: Whether short paragraphs of a section become one passage; False is the
+                paper's splitting (Appendix A).
             unsupported: What to do with propositions that their passage does not support, as in
                 `factoid.propositions.decompose`.
             sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a
@@ -281,6 +284,7 @@ class UnitStore:
             cache,
             words=words,
             min_words=min_words,
+            join_paragraphs=join_paragraphs,
             sentences=sentences,
             unsupported=unsupported,
         )

@@ -239,7 +239,11 @@ class Discourse:
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
-        if heading and heading.kind is Kind.UNKNOWN and not _is_written(heading.name, self.text):
+        if (
+            heading
+            and heading.kind is EntityKind.UNKNOWN
+            and not _is_written(heading.name, self.text)
+        ):
             heading = None  # it may be no person: "Practicing By Yourself"
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic

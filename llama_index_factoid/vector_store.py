@@ -402,7 +402,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             if value is not None:
                 search[_NAMES.get(name, name)] = value
         if query.filters is not None:
-            search["filter"] = _both(search.get("filter"), to_tree(query.filters))
+            search["filter"] = both(search.get("filter"), to_tree(query.filters))
         search.setdefault("document_ids", query.doc_ids)
         # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the
         # nodes.
@@ -488,7 +488,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return nodes
 
 
-def _both(condition: Filter | None, tree: Tree | None) -> Filter | None:
+def both(condition: Filter | None, tree: Tree | None) -> Filter | None:
     """Return a filter that holds where two hold; None is no filter."""
     if condition is None or tree is None:
         if condition is None:

@@ -121,6 +121,14 @@ from factoid.store.options import (
 from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
+from factoid.tools import (
+    IS_DATA,
+    READ_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+    as_text,
+    numbered_document,
+    read_more,
+)
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
@@ -130,11 +138,14 @@ __all__ = [
     "DEPTH",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "IS_DATA",
     "KIND",
     "LAYOUT_KEY",
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "READ_DESCRIPTION",
+    "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
     "WINDOW",
     "WORDS",
@@ -201,6 +212,7 @@ __all__ = [
     "Weights",
     "add_own_articles",
     "adecompose",
+    "as_text",
     "assemble",
     "asummarize_tables",
     "build_own_articles",
@@ -217,6 +229,7 @@ __all__ = [
     "local_folder",
     "match_fields",
     "matches",
+    "numbered_document",
     "option_names",
     "parse_filter",
     "plain_metadata",
@@ -224,6 +237,7 @@ __all__ = [
     "progress_bar",
     "read_layout",
     "read_loaded",
+    "read_more",
     "regions_in",
     "require",
     "seen_text",

@@ -33,7 +33,7 @@ from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
 from benchmarks.ranking.measures import table
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
-from factoid.encode import Vectors
+from factoid.encode import Vectors, span_encoder
 
 SETS = ("chunkeval", "covidqa", "scifact", "hotpot", "tatqa")
 BY_SPAN = ("chunkeval", "covidqa")
@@ -220,6 +220,7 @@ def main() -> None:
     parser.add_argument(
         "--weights", nargs=2, type=float, metavar=("PASSAGE", "LEXICAL"), help="in place of the default"
     )
+    parser.add_argument("--late-chunking", action="store_true", help="encode units as parts of their passages")
     parser.add_argument(
         "--bfloat16", action="store_true", help="encode in bfloat16, which some CPUs do several times as fast"
     )
@@ -230,7 +231,10 @@ def main() -> None:
             encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
             domain = thin(read(arguments.folder / name), arguments.questions, arguments.every, arguments.characters)
             path = None if arguments.stores is None else arguments.stores / name
-            measure(domain, encoder, arguments.rows, options, path)
+            if path is not None and arguments.late_chunking:
+                path = path.with_name(f"{name}, late chunking")
+            with UnitStore(path, encoder=encoder, late_chunking=arguments.late_chunking) as store:
+                measure(domain, store, arguments.rows, options)
 
 
 class TokenCachedEncoder(VectorCache):
@@ -239,6 +243,9 @@ class TokenCachedEncoder(VectorCache):
     def __init__(self, encoder: SentenceTransformerEncoder, folder: Path | None) -> None:
         super().__init__(encoder, folder)
         self._tokens = TokenFiles(Path(tempfile.mkdtemp()) if folder is None else folder / "tokens")
+
+    def encode_spans(self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Vectors]:
+        return span_encoder(self.encoder).encode_spans(texts, spans)
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         missing = [text for text in dict.fromkeys(texts) if text not in self._tokens]
@@ -282,34 +289,33 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def measure(
-    domain: DomainSet,
-    encoder: VectorCache,
-    rows: Sequence[str],
-    options: dict[str, Any],
-    path: Path | None,
-) -> None:
-    """Print what each way to score finds; the store is kept at the path."""
+def measure(domain: DomainSet, store: UnitStore, rows: Sequence[str], options: dict[str, Any]) -> None:
+    """Fill a store with a set, and print what each way to score finds."""
     questions = domain.questions
+    began = time.process_time()
+    store.add_documents(domain.documents)
+    store.refresh()
+    seconds = time.process_time() - began
+    encoder = store.encoder
+    assert encoder is not None
     encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
-    with UnitStore(path, encoder=encoder) as store:
-        store.add_documents(domain.documents)
-        counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
-        print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
-        row = table(domain.name, [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"])
-        for name in rows:
-            found, curves = [], []
-            began = time.perf_counter()
-            for question in questions:
-                common = {**options, **ROWS[name], "document_ids": question.scope or None}
-                found.append([hit.unit for hit in store.search(question.text, FETCHED, **common)])
-            seconds = time.perf_counter() - began
-            for question in questions:
-                common = {**options, **ROWS[name], "document_ids": question.scope or None}
-                curves.append(domain.curve(question, store.search(question.text, FETCHED, parents="unit", **common)))
-            recalls = np.mean([domain.recall(*pair) for pair in zip(questions, found, strict=True)], axis=0)
-            shares = [f"{100 * share:.1f}" for share in [*recalls, *np.nanmean(curves, axis=0)]]
-            row(name, [*shares, f"{1000 * seconds / len(questions):.0f}"])
+    counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
+    print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
+    print(f"{seconds:.0f} CPU seconds to add what the store and the cache did not hold")
+    row = table(domain.name, [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"])
+    for name in rows:
+        found, curves = [], []
+        began = time.perf_counter()
+        for question in questions:
+            common = {**options, **ROWS[name], "document_ids": question.scope or None}
+            found.append([hit.unit for hit in store.search(question.text, FETCHED, **common)])
+        seconds = time.perf_counter() - began
+        for question in questions:
+            common = {**options, **ROWS[name], "document_ids": question.scope or None}
+            curves.append(domain.curve(question, store.search(question.text, FETCHED, parents="unit", **common)))
+        recalls = np.mean([domain.recall(*pair) for pair in zip(questions, found, strict=True)], axis=0)
+        shares = [f"{100 * share:.1f}" for share in [*recalls, *np.nanmean(curves, axis=0)]]
+        row(name, [*shares, f"{1000 * seconds / len(questions):.0f}"])
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[Pa
 def _plan(store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()) -> _Plan:
     wanted = []
     for position, unit in enumerate(units):
-        if position in others or store.searches(unit):
+        if position in others or store.encodes(unit):
             wanted.append(position)
     if wanted:
         encoder_of(store)  # a missing one is an error even where all vectors are known
@@ -304,9 +304,9 @@ def _seen_places(passage: Unit) -> NDArray[np.int64]:
     """Return the place in the document of each character that a reader sees of a passage.
 
     It is -1 for what is written between, as the names of a table's columns, and for all where the
-    passage's `visible` is not what is read of its text. Shape: (characters of `searched`,).
+    passage's `visible` is not what is read of its text. Shape: (characters of `search_text`,).
     """
-    seen = passage.searched
+    seen = passage.search_text
     if not passage.visible:
         return np.arange(passage.start, passage.start + len(seen))
     sentences = sentences_in(passage)

@@ -256,8 +256,11 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=400, help="most questions of a set")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--costs", action="store_true", help="measure costs alone")
+    parser.add_argument("--found", action="store_true", help="measure what is found alone")
     parser.add_argument(
-        "--rows", nargs="+", help="only the first setting, and those whose names hold one of these"
+        "--rows",
+        nargs="+",
+        help="only rows whose names hold one of these; costs are also measured of the first",
     )
     parser.add_argument(
         "--bfloat16",
@@ -267,33 +270,40 @@ def main() -> None:
     arguments = parser.parse_args()
     encoder = SentenceTransformerEncoder()
     sets = [read(arguments.folder / name) for name in arguments.sets]
-    sample = sample_of(sets)
-    settings = list(SETTINGS[:1])
-    for setting in SETTINGS[1:]:
-        if arguments.rows is None or any(part in setting.name for part in arguments.rows):
+    settings = []
+    for setting in SETTINGS:
+        is_unit = setting is SETTINGS[0] and not arguments.found
+        if (
+            arguments.rows is None
+            or any(part in setting.name for part in arguments.rows)
+            or is_unit
+        ):
             settings.append(setting)
-    measured = costs(settings, sample, encoder, arguments.rounds)
-    plain = measured[0]
     cells = [[setting.name] for setting in settings]
-    for row, cost in zip(cells, measured, strict=True):
-        row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
-    for data in [] if arguments.costs else sets:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
-            found = found_in(
-                settings, data, TokenCachedEncoder(encoder, arguments.cache), arguments.questions
-            )
-        for row, values in zip(cells, found, strict=True):
-            recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
-            curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
-            row.append(f"{recall} · {curve}")
-    print(f"{len(sample)} documents of {SAMPLE:,} words; a chunk of 500 characters: 1")
-    print(
-        f"Each set: R@{' / R@'.join(map(str, CUTS))} · the first {' / '.join(map(str, BUDGETS))} words"
-    )
-    add_row = table(
-        "index",
-        ["CPU", "disk", "vectors", *([] if arguments.costs else [data.name for data in sets])],
-    )
+    columns: list[str] = []
+
+    if not arguments.found:
+        sample = sample_of(sets)
+        columns += ["CPU", "disk", "vectors"]
+        measured = costs(settings, sample, encoder, arguments.rounds)
+        plain = measured[0]
+        for row, cost in zip(cells, measured, strict=True):
+            row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
+        print(f"{len(sample)} documents of {SAMPLE:,} words; a chunk of 500 characters: 1")
+
+    if not arguments.costs:
+        columns += [data.name for data in sets]
+        for data in sets:
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
+                cached = TokenCachedEncoder(encoder, arguments.cache)
+                found = found_in(settings, data, cached, arguments.questions)
+            for row, values in zip(cells, found, strict=True):
+                recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
+                curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
+                row.append(f"{recall} · {curve}")
+        print(f"Each set: R@{CUTS} · the first {BUDGETS} words")
+
+    add_row = table("index", columns)
     for name, *rest in cells:
         add_row(name, rest)
 

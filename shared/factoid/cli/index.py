@@ -71,8 +71,8 @@ def index(
         bool | None,
         option(
             None,
-            "Embed sentences and propositions in one pass with their passage: a third of the work, "
-            "and a little less is found.",
+            "Embed sentences and propositions in one pass with their passage, in three fifths of "
+            "the time.",
             "--late-chunking",
             default="as the store was filled",
         ),

@@ -81,8 +81,8 @@ class UnitStore:
             template that the store was filled with, else "{title} — {section}: {text}" (see
             `factoid.encode.with_heading`). It does not apply to vectors from the caller.
         late_chunking: Encode sentences and propositions in one pass with their passage, as means of
-            its tokens' vectors (Günther et al., 2024), in place of one pass each: a third of the
-            work. It needs an encoder that has `encode_spans`, as `SentenceTransformerEncoder` of a
+            its tokens' vectors (Günther et al., 2024), in place of one pass each: with propositions
+            three fifths of the processor time of indexing. It needs an encoder that has `encode_spans`, as `SentenceTransformerEncoder` of a
             model that pools by mean. None for what the store was filled with, and for False in an
             empty store. It does not apply to vectors from the caller.
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one

@@ -146,7 +146,8 @@ def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: i
         domain: The set.
         questions: Keep about so many questions, evenly spread.
         every: Keep one of so many documents. Where evidence is a part of one document, the questions about the others are
-            left out; elsewhere the documents that answer a question stay. Reports of tatqa, and a few long documents, all stay.
+            left out; elsewhere the documents that answer a question stay. Of tatqa every so many reports are kept, with the
+            questions about them; a few long documents all stay.
         characters: Keep so many characters of each document, and the questions whose evidence they hold.
     """
     documents = list(domain.documents)
@@ -160,11 +161,16 @@ def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: i
         ids = {document.id for document in documents}
         kept = [question for question in kept if ids.issuperset(question.gold)]
     kept = list(spread(kept, questions))
-    if is_thinned and not domain.by_span and not kept[0].scope:
-        gold = set().union(*(question.gold for question in kept))
-        documents = [
-            document for number, document in enumerate(documents) if document.id in gold or number % every == 0
-        ]
+    if is_thinned and not domain.by_span:
+        reports = sorted({question.scope for question in kept})[::every]
+        if any(reports):
+            kept = [question for question in kept if question.scope in reports]
+            ids = set().union(*reports)
+            documents = [document for document in documents if document.id in ids]
+        else:
+            gold = set().union(*(question.gold for question in kept))
+            others = {document.id for document in documents[::every]}
+            documents = [document for document in documents if document.id in gold | others]
     return replace(domain, documents=documents, questions=kept)
 
 

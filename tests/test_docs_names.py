@@ -147,3 +147,24 @@ def test_a_name_that_does_not_exist_is_noticed() -> None:
     assert {"add_documents", "MultiGranularRetriever", "min_words", "nprobe"} <= names()
     assert "--granularities" in options()
     assert "--no-such-option" not in options()
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    lines = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line) for line in lines]
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in shown}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = FENCED.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    broken: list[str] = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        name, _, anchor = link.partition("#")
+        target = ((ROOT / page).parent / name).resolve() if name else ROOT / page
+        is_there = link.startswith(("https:", "mailto:")) or target.exists()
+        if not is_there or (anchor and target.suffix == ".md" and anchor not in headings(target)):
+            broken.append(link)
+    assert not broken

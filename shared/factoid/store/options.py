@@ -101,6 +101,7 @@ class RecipeKwargs(TypedDict, total=False):
     propositionizer: Propositionizer | None
     words: int
     min_words: int
+    join_paragraphs: bool
     sentences: SentenceSplitter | None
     unsupported: Policy
     cache: PropositionCache | str | Path | None

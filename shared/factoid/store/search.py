@@ -36,6 +36,8 @@ from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
 from factoid.vectors import RowIds, Similarity, normalized
 
+_TEXTS = 500  # documents whose texts are in memory at once
+
 # -- The queries --
 
 
@@ -524,6 +526,48 @@ def allowed_units(
     for document in open_documents(snapshot, rows, wall).values():
         shown[document.id] = document
     return [shown[unit.id] for unit in stored if unit.id in shown]
+
+
+def passages_around(
+    condition: Condition | None,
+    unit_id: str,
+    count: int,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
+) -> list[Unit]:
+    """Return the passage of a unit with `count` passages before and after, in order of the text.
+
+    Without those that a filter excludes, and [] if it excludes the unit.
+    """
+
+    def passing(ids: Sequence[str]) -> list[Unit]:
+        if condition is None:
+            return snapshot.units_by_id(ids)
+        return allowed_units(condition, ids, False, snapshot, states)
+
+    units = passing([unit_id])
+    if not units:
+        return []
+    [unit] = units
+    if not unit.end:  # the place of a framework's node may be unknown
+        return passing([unit.parent_id]) or units
+    span = (unit.start, unit.end)
+    passages = snapshot.neighbours(unit.document_id, Granularity.PASSAGE, *span, count)
+    return passing([passage.id for passage in passages])
+
+
+def open_document_ids(
+    condition: Condition, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[str]:
+    """Return the ids of documents that a filter lets a search return, oldest first."""
+    wall = states[0].wall(snapshot, condition)
+    by_row = snapshot.document_ids(snapshot.documents_where(condition))
+    rows = sorted(by_row)
+    open_ids = []
+    for start in range(0, len(rows), _TEXTS):
+        for row in sorted(open_documents(snapshot, rows[start : start + _TEXTS], wall)):
+            open_ids.append(by_row[row])
+    return open_ids
 
 
 def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:

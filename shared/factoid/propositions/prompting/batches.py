@@ -323,9 +323,9 @@ class PropositionBatch:
 
 
 def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passage: Unit) -> bytes:
-    body = propositionizer.request_for(prompt_for(passage, propositionizer.prompt))
-    if propositionizer.structured is None:
-        body.pop("response_format", None)
+    body = propositionizer.request_for(
+        prompt_for(passage, propositionizer.prompt), schema=propositionizer.structured is True
+    )
     line = {"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body}
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 

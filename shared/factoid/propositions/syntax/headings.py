@@ -65,7 +65,7 @@ _NO_NAMES = frozenset(
 )
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _HEAD = re.compile(
-    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without)\s.*"
+    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
 )
 
 
@@ -299,7 +299,9 @@ def _path(section: str) -> list[str]:
     """
     names: list[list[str]] = []  # the parts of each
     for part in filter(str.strip, section.split(", ")):
-        if names and (part[0].islower() or part.lower() in _AFTER_COMMA):
+        if names and part.lower().startswith(("and ", "or ")):
+            names[-1] = [_UNTOLD]  # "Changes, History, and Operations": a list is no path
+        elif names and (part[0].islower() or part.lower() in _AFTER_COMMA):
             names[-1].append(part)
         elif names and len(names[-1]) == 1 and all(map(_may_be_half, (*names[-1], part))):
             names[-1] = [_UNTOLD]

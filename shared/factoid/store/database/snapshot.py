@@ -328,6 +328,10 @@ class Snapshot:
         sql = f"SELECT row, id FROM documents WHERE id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
+    def document_ids_with_texts(self) -> list[str]:
+        """Return the ids of documents whose texts are stored, oldest first."""
+        return self.values("SELECT id FROM documents WHERE text IS NOT NULL ORDER BY row")
+
     def documents_where(self, condition: Condition) -> list[str]:
         """Return the ids of documents with a text and a unit that passes a filter, oldest first."""
         passing = to_array(passing_rows(self.connection, condition).tolist())

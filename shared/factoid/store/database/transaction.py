@@ -166,7 +166,8 @@ class Transaction(Snapshot):
 
         Vectors are by the position of their unit; a unit may have none.
         """
-        documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
+        document_ids = dict.fromkeys(unit.document_id for unit in units)
+        documents = self._document_rows(document_ids)
         # Units of a document mostly share one dict of metadata, which is written as JSON once.
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         metadata_texts = {key: to_json(metadata) for key, metadata in distinct.items()}

@@ -291,12 +291,12 @@ def _existing_options(options: dict[str, Any]) -> dict[str, Any]:
         options["min_score"] = threshold
     if options.get("parents") is None:
         options["parents"] = "auto"
-    kept = {}
+    accepted = {}
     for name, value in options.items():
         is_unset = value is None or _UNSET.get(name) == value
         if name in _OF_EXISTING or not is_unset:
-            kept[name] = value
-    return kept
+            accepted[name] = value
+    return accepted
 
 
 def _documents(answer: Answer, *, matches: bool) -> list[Document]:

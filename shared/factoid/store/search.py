@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from typing import Self
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
+from factoid.forks import MOST_THREADS, available_cores, in_threads
 from factoid.ranking import (
     LEXICAL,
     Group,
@@ -34,6 +35,9 @@ from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
 from factoid.vectors import RowIds, Similarity, prepare
+
+# At least so many queries of a batch are searched by each of several threads.
+_QUERIES_OF_A_THREAD = 16
 
 # -- The query --
 
@@ -223,7 +227,10 @@ def _searched_indexes(
 
 def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
     """Return stored vectors in the form that is compared. Shape: (n, dim)."""
-    return prepare(snapshot.vectors(ids), similarity)
+    vectors = snapshot.vectors(ids)
+    if similarity is Similarity.INNER_PRODUCT:
+        return vectors  # between their checksums: a copy takes as long as what is done with them
+    return prepare(vectors, similarity)
 
 
 def _by_words(query: Query, searched: _SearchedIndexes) -> list[list[Group]]:
@@ -249,7 +256,11 @@ def _by_vectors(
     searched: _SearchedIndexes,
     wall: Wall | None,
 ) -> list[list[Group]]:
-    """Return the best parents for each query by vectors, and words if they count."""
+    """Return the best parents for each query by vectors, and words if they count.
+
+    Where indexes are not exact, each query has candidates of its own: many queries are divided
+    among the cores. Exact indexes multiply all queries at once.
+    """
     limit = query.k
     if query.options.mmr is not None:
         limit = max(limit, query.options.fetch_k)
@@ -259,18 +270,28 @@ def _by_vectors(
     closed = None
     if wall is not None:
         closed = wall.closed
-    return best_groups(
-        views,
-        searched.views.get(Granularity.PASSAGE),
-        vectors,
-        limit,
-        parents=query.options.ranked_parents,
-        weights=query.weights,
-        lexical=lexical,
-        texts=query.texts or (),
-        scale=searched.scale,
-        closed=closed,
-    )
+    texts = query.texts or ()
+
+    def best(some: slice) -> list[list[Group]]:
+        return best_groups(
+            views,
+            searched.views.get(Granularity.PASSAGE),
+            vectors[some],
+            limit,
+            parents=query.options.ranked_parents,
+            weights=query.weights,
+            lexical=lexical,
+            texts=texts[some],
+            scale=searched.scale,
+            closed=closed,
+        )
+
+    parts = min(available_cores(), MOST_THREADS, len(vectors) // _QUERIES_OF_A_THREAD)
+    if parts < 2 or all(view.is_small() for view in searched.views.values()):
+        return best(slice(None))
+    bounds = np.linspace(0, len(vectors), parts + 1).astype(int).tolist()
+    works = [partial(best, slice(start, end)) for start, end in pairwise(bounds)]
+    return list(chain.from_iterable(in_threads(works)))
 
 
 def _check_present(query: Query, snapshot: Snapshot) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
+from factoid.files.disk_errors import explain_disk_error, store_error
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
 from factoid.propositions.cache import SQL as PROPOSITIONS
@@ -59,7 +60,7 @@ _PAGE = 8192
 _CACHE = 32_768
 
 
-def prepare(path: Path | None) -> sqlite3.Connection:
+def open_writer(path: Path | None) -> sqlite3.Connection:
     """Open the database in a folder for writing, creating it if absent; None for one in memory.
 
     Raises StoreError.
@@ -91,7 +92,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
                 f"{path} is read-only, and was opened for writing ({error}): open it with "
                 "read_only=True"
             ) from error
-        raise failure(target, error, "opened") from error
+        raise store_error(target, error, "opened") from error
     return connection
 
 
@@ -120,18 +121,8 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
             connection.execute("PRAGMA query_only = ON")
             stack.pop_all()
     except sqlite3.Error as error:
-        raise failure(str(file), error, "opened") from error
+        raise store_error(str(file), error, "opened") from error
     return connection
-
-
-def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError:
-    """Return the error to raise when SQLite reports one during an operation on the store."""
-    if sqlite.is_damage(error):
-        return StoreFormatError(
-            f"{target} cannot be {done} as a store: {error}. Restore it from a backup or index "
-            "again elsewhere"
-        )
-    return StoreError(f"{target} cannot be {done}: {sqlite.explain(error)}")
 
 
 def local_folder(path: str | Path) -> Path:
@@ -175,7 +166,7 @@ def check_folder(path: Path) -> None:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
         raise StoreError(
-            f"cannot make the folder {path} for a store: {sqlite.explain(error)}"
+            f"cannot make the folder {path} for a store: {explain_disk_error(error)}"
         ) from error
 
 

@@ -162,7 +162,7 @@ class Transaction(Snapshot):
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Insert new units that passed `check_unit`.
 
-        Vectors are those of the searched units, by position.
+        Vectors are by the position of their unit; a unit may have none.
         """
         documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
         distinct = {id(unit.metadata): unit.metadata for unit in units}

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from factoid.errors import StoreError
 from factoid.files.atomic import sync_folder
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.regular import open_regular
-from factoid.files.sqlite import explain
 from factoid.store.database.records import DamagedRowError
 
 Rows = NDArray[np.int64]
@@ -159,7 +159,7 @@ class VectorFile:
                     out.write(self._records(first + start, block).data)
         except OSError as error:
             raise StoreError(
-                f"the vectors in {self.path} cannot be written: {explain(error)}"
+                f"the vectors in {self.path} cannot be written: {explain_disk_error(error)}"
             ) from error
 
     def sync(self) -> None:
@@ -175,7 +175,7 @@ class VectorFile:
                 os.fsync(out.fileno())
         except OSError as error:
             raise StoreError(
-                f"the vectors in {self.path} cannot be written: {explain(error)}"
+                f"the vectors in {self.path} cannot be written: {explain_disk_error(error)}"
             ) from error
 
     def read(self, rows: Rows) -> Numbers:
@@ -302,7 +302,7 @@ class VectorFile:
             self._map(path)
         except OSError as error:
             raise DamagedRowError(
-                f"{path.name} ({explain(error)})", what="the file of vectors"
+                f"{path.name} ({explain_disk_error(error)})", what="the file of vectors"
             ) from error
 
     def _as_records(self) -> Numbers:
@@ -364,7 +364,7 @@ class VectorFiles:
             file = VectorFile(path, dim, dtype)
         except OSError as error:
             raise DamagedRowError(
-                f"{path.name} ({explain(error)})", what="the file of vectors"
+                f"{path.name} ({explain_disk_error(error)})", what="the file of vectors"
             ) from error
         # A search of an earlier generation goes on with the one before.
         before = dict(list(self._open.items())[-1:])
@@ -401,7 +401,7 @@ class VectorFiles:
                 os.fsync(out.fileno())
             sync_folder(self.folder)
         except OSError as error:
-            raise StoreError(f"{path} cannot be written: {explain(error)}") from error
+            raise StoreError(f"{path} cannot be written: {explain_disk_error(error)}") from error
 
     def sweep(self, name: str | None) -> None:
         """Remove all files but the one with a name.

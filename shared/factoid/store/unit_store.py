@@ -650,8 +650,8 @@ class UnitStore:
         """Return what the store holds, and how; the names are mostly those of the constructor.
 
         In memory there are no bytes. `documents` are those whose texts are in the store; equal
-        `vectors` and equal `metadata` count once; `embed_template` is None if the caller passed the
-        vectors.
+        `vectors` and equal `metadata` count once; `deleted_vectors` are in the file of vectors
+        until `compact`; `embed_template` is None if the caller passed the vectors.
         """
         return stats(self.opened)
 

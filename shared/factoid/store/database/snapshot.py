@@ -378,6 +378,13 @@ class Snapshot:
         """
         return self.vector_file.read(rows).astype(np.float32, copy=False)
 
+    def deleted_vectors(self) -> int:
+        """Count the vectors of deleted units that are still in the file of vectors."""
+        if self.meta.get("vectors") is None:
+            return 0
+        [present] = self.values("SELECT count(*) FROM vectors")
+        return self.vector_file.count_to(self._last_row("vectors")) - int(present)
+
     def vector_rows(self) -> RowIds:
         """Return the rows of all vectors, ascending. Shape: (n,)."""
         rows = self.connection.execute("SELECT row FROM vectors ORDER BY row")

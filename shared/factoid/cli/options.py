@@ -47,7 +47,7 @@ def _temperature(text: str) -> float | None:
     return float(text)
 
 
-Kind = Literal["passage", "sentence", "proposition"]
+GranularityName = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
     "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
     "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "
@@ -225,10 +225,17 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
     """Return a propositionizer for the chat model that the options name."""
     from factoid.propositions import PromptPropositionizer
 
+    client, model = make_client(splitting, "--propositionizer openai --model NAME")
+    return PromptPropositionizer(client, model, temperature=splitting.temperature)
+
+
+def make_client(splitting: Splitting, example: str) -> tuple[Any, str]:
+    """Return the client and the name of the chat model that the options name.
+
+    `example` shows how to name one.
+    """
     if not splitting.model:
-        raise InvalidInputError(
-            "a chat model needs --model, as in: --propositionizer openai --model NAME"
-        )
+        raise InvalidInputError(f"a chat model needs --model, as in: {example}")
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)
@@ -237,7 +244,7 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
         if os.environ.get("OPENAI_API_KEY"):
             raise PropositionizerError(str(error)) from error
         raise PropositionizerError(no_key) from error
-    return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
+    return client, splitting.model
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
@@ -283,7 +290,7 @@ def read_passages(
 
     A missing file is an error at once.
     """
-    from factoid.files.readers import read_documents
+    from factoid.user_files.read import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)

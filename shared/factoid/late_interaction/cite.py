@@ -27,8 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something, with_markers
 from factoid.late_interaction.encoder import TokenEncoder
+from factoid.late_interaction.growing_answer import (
+    GrowingAnswer,
+    Stretch,
+    claims_something,
+    with_markers,
+)
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Passages,
@@ -144,7 +149,7 @@ class CitedSentence:
     """
 
     text: str  # the sentence with its markers, after the text between it and the sentence before
-    sentence: str  # the sentence alone, without markers, as the model read it
+    plain: str  # the sentence alone, without markers, as the model read it
     start: int  # of the sentence with its markers, in characters of the cited answer
     end: int  # equal to the start if there is no sentence, as in white space
     citations: tuple[Citation, ...] = ()  # in the order of the claims
@@ -268,7 +273,7 @@ class PropCite:
         check_text(answer, "answer")
         citer = _AnswerCiter(self, passages)
         stretches = GrowingAnswer(answer).finish()
-        citer.prepare(stretches)
+        citer.add_propositions(stretches)
         sentences = tuple(map(citer.cite, stretches))
         self.last_report = citer.report
         return CitedAnswer(sentences)
@@ -352,7 +357,7 @@ class _AnswerCiter:
             self._tokens = self._ranker.tokens(self._passages) if self._passages else []
         return self._tokens
 
-    def prepare(self, stretches: Iterable[Stretch]) -> None:
+    def add_propositions(self, stretches: Iterable[Stretch]) -> None:
         """Make the propositions of all sentences in one call.
 
         Some propositionizers work in batches.
@@ -378,7 +383,7 @@ class _AnswerCiter:
         """Return the next sentence of the answer with its citations."""
         plain = stretch.plain
         is_cited = self._should_cite(stretch)
-        self.prepare([stretch])
+        self.add_propositions([stretch])  # of a stream; those of a whole answer are there
         claims = []
         if is_cited and self._passages:
             claims = list(self._claims(plain))
@@ -396,20 +401,15 @@ class _AnswerCiter:
             unmarked = stretch.sentence
         sentence, place = with_markers(unmarked, list(numbers))
         start = self._length + stretch.start
-        added = len(sentence) - len(plain)
-
-        def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
-            moved_spans = []
-            for first, last in spans:
-                begin = start + first + added * (first >= place)
-                end = start + last + added * (last > place)
-                moved_spans.append((begin, end))
-            return tuple(moved_spans)
-
-        citations = tuple(replace(citation, spans=moved(citation.spans)) for citation in cited)
+        added = len(sentence) - len(unmarked)
+        citations = []
+        for citation in cited:
+            spans = _beside_markers(citation.spans, place, added)
+            in_answer = tuple((start + first, start + last) for first, last in spans)
+            citations.append(replace(citation, spans=in_answer))
         text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]
         self._length += len(text)
-        return CitedSentence(text, plain, start, start + len(sentence), citations)
+        return CitedSentence(text, plain, start, start + len(sentence), tuple(citations))
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
         return not self._options.overwrite and stretch.plain != stretch.sentence
@@ -478,3 +478,18 @@ class _AnswerCiter:
             )
             support = max(hits, key=attrgetter("score"))
             yield Citation(position, score, margin, claim, tuple(spans), support)
+
+
+def _beside_markers(spans: Sequence[Span], place: int, length: int) -> list[Span]:
+    """Return the spans of a sentence after markers of some length were put in at a place.
+
+    What stands behind the markers moves; a span that holds the place holds the markers, too.
+    """
+    moved = []
+    for start, end in spans:
+        if start >= place:
+            start += length
+        if end > place:
+            end += length
+        moved.append((start, end))
+    return moved

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did."""
+    """The report of `UnitStore.add_documents`."""
 
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone
@@ -107,6 +107,25 @@ class SplitDocument:
     passages: list[Unit]
 
 
+@dataclass(slots=True)
+class _Tally:
+    """Counts of what one call has done so far."""
+
+    read: int = 0  # documents
+    unchanged: int = 0  # documents among them that are stored as given
+    passages: int = 0  # that the propositionizer is done with
+    encoded_texts: int = 0
+    documents: int = 0  # committed
+    units: Counter[Granularity] = field(default_factory=Counter)  # committed
+
+    def report(self, decomposition: Report, removed: int) -> AddReport:
+        """Return the report of the call."""
+        units: dict[Granularity, int] = {}
+        if self.documents:
+            units = {granularity: self.units[granularity] for granularity in GRANULARITIES}
+        return AddReport(self.documents, self.unchanged, units, decomposition, removed)
+
+
 # -- The way in --
 
 
@@ -126,29 +145,29 @@ def ingest(
         InvalidInputError: An item is not a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
-    counts: Counter[str] = Counter()
+    tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        for batch in _changed_batches(store, documents, recipe, counts, sources):
+        for batch in _changed_batches(store, documents, recipe, tally, sources):
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
-                _tell(bar, counts, passages=len(block))
+                _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
-                _tell(bar, counts, passages=len(passages))
+                _tell(bar, tally, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
             reusable = reusable_vectors(store, batch)
-            tell = partial(_tell, bar, counts)
+            tell = partial(_tell, bar, tally)
             vectors = encode(store, units, known=reusable, progress=tell)
-            _commit(store, batch, units, vectors, decomposition, counts)
+            _commit(store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
-            bar.reach(counts["read"])
-        bar.reach(counts["read"])  # also where the last ones had not changed
+            bar.reach(tally.read)
+        bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = sources.delete_others(store.connections)
-    return _report(counts, total, removed)
+    return tally.report(total, removed)
 
 
 async def aingest(
@@ -163,34 +182,34 @@ async def aingest(
 
     What cannot be awaited runs in threads.
     """
-    counts: Counter[str] = Counter()
+    tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, counts, sources)
+        batches = _changed_batches(store, documents, recipe, tally, sources)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
-                _tell(bar, counts, passages=len(block))
+                _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
-                _tell(bar, counts, passages=len(passages))
+                _tell(bar, tally, passages=len(passages))
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
             reusable = await asyncio.to_thread(reusable_vectors, store, batch)
-            tell = partial(_tell, bar, counts)
+            tell = partial(_tell, bar, tally)
             vectors = await _aencode(store, units, reusable, tell)
-            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, counts)
+            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
-            bar.reach(counts["read"])
-        bar.reach(counts["read"])  # also where the last ones had not changed
+            bar.reach(tally.read)
+        bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = await asyncio.to_thread(sources.delete_others, store.connections)
-    return _report(counts, total, removed)
+    return tally.report(total, removed)
 
 
 def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
@@ -199,18 +218,11 @@ def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
     return progress_bar(show=progress, unit=" documents", total=total, desc="adding")
 
 
-def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
+def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) -> None:
     """Say what was done within a batch of documents."""
-    counts["cut"] += passages
-    counts["encoded"] += texts
-    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
-
-
-def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
-    units: dict[Granularity, int] = {}
-    if counts["documents"]:
-        units = {kind: counts[kind] for kind in GRANULARITIES}
-    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
+    tally.passages += passages
+    tally.encoded_texts += texts
+    bar.reach(bar.done, f"{tally.passages:,} passages, {tally.encoded_texts:,} texts encoded")
 
 
 # -- Documents into passages --
@@ -220,7 +232,7 @@ def _changed_batches(
     store: OpenedStore,
     documents: Iterable[Document],
     recipe: Recipe,
-    counts: Counter[str],
+    tally: _Tally,
     sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
     """Yield the documents that are not stored as given, with about `_BATCH` passages at a time.
@@ -229,7 +241,7 @@ def _changed_batches(
     """
     batch: dict[str, SplitDocument] = {}
     size = 0
-    for lookup in _lookups(documents, counts, sources):
+    for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
         for split in batch.values():
@@ -245,20 +257,20 @@ def _changed_batches(
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
                 )
-            batch[document.id] = SplitDocument(document, digest, _split(document, recipe))
+            batch[document.id] = SplitDocument(document, digest, split_document(document, recipe))
             digests[document.id] = digest
             size += len(batch[document.id].passages)
             if size >= _BATCH:
                 yield list(batch.values())
                 batch = {}
                 size = 0
-        counts["unchanged"] += len(unchanged)
+        tally.unchanged += len(unchanged)
     if batch:
         yield list(batch.values())
 
 
 def _lookups(
-    documents: Iterable[Document], counts: Counter[str], sources: Sources | None
+    documents: Iterable[Document], tally: _Tally, sources: Sources | None
 ) -> Iterator[list[Document]]:
     """Yield documents in lists that are looked up in the store together."""
     if isinstance(documents, Document):
@@ -266,7 +278,7 @@ def _lookups(
     lookup: list[Document] = []
     characters = 0
     for document in documents:
-        counts["read"] += 1
+        tally.read += 1
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         if sources is not None:
@@ -281,7 +293,7 @@ def _lookups(
         yield lookup
 
 
-def _split(document: Document, recipe: Recipe) -> list[Unit]:
+def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     """Return the passages of a document."""
     passages = split_passages(
         document,
@@ -305,7 +317,7 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def _blocks(
+def blocks(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
     """Yield the passages for one call of the propositionizer, and the propositionizer.
@@ -326,18 +338,18 @@ def assemble(
     granularity, so that searches at it also find the passage.
     """
     units = {unit.id: unit for unit in passages}
-    for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
-        if kind not in granularities:
+    for granularity in (Granularity.SENTENCE, Granularity.PROPOSITION):
+        if granularity not in granularities:
             continue
         children = list(propositions)
-        if kind is Granularity.SENTENCE:
+        if granularity is Granularity.SENTENCE:
             children = []
             for passage in passages:
                 children += split_sentences(passage)
         parents = {unit.parent_id for unit in children}
         for passage in passages:
             if passage.id not in parents:
-                children += own_children(passage, [kind])
+                children += own_children(passage, [granularity])
         for unit in children:
             units[unit.id] = unit
     return list(units.values())
@@ -351,9 +363,9 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     if not passage.text.strip():
         return []
     children = []
-    for kind in granularities:
-        if kind is not passage.granularity:
-            child = child_unit(passage, passage.text, kind, passage.start, passage.end)
+    for granularity in granularities:
+        if granularity is not passage.granularity:
+            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
             children.append(replace(child, visible=passage.visible))
     return children
 
@@ -367,18 +379,18 @@ def whole_passage(document: Document) -> Unit:
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
     """Return the positions of units that have to be encoded, or their passage could not be found.
 
-    In a store of propositions or sentences these are passages without a searched unit among the
-    units, and units of granularities that are not searched whose passage is neither among the units
-    nor stored.
+    In a store of propositions or sentences these are passages without a unit that the store encodes
+    among the units, and units of other granularities whose passage is neither among the units nor
+    stored.
     """
     if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
         return set()
     passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
-    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    represented = {unit.parent_id for unit in units if store.encodes(unit)}
     others: list[tuple[int, Unit]] = []
     above: set[str] = set()
     for position, unit in enumerate(units):
-        if unit.text.strip() and not store.searches(unit):
+        if unit.text.strip() and not store.encodes(unit):
             others.append((position, unit))
             if unit.granularity is not Granularity.PASSAGE:
                 above.add(unit.parent_id)
@@ -406,14 +418,14 @@ def encode(
     known: Mapping[str, Vectors] = MappingProxyType({}),
     progress: Callable[..., None] | None = None,
 ) -> dict[int, Vectors]:
-    """Return the vector of each searched unit, and of others, by position.
+    """Return the vector of each unit that the store encodes, and of others, by position.
 
     Equal texts are encoded once. Shape: (dim,).
 
     Args:
         store: The store.
         units: The units.
-        others: Positions of units that are encoded, too, though they are not searched.
+        others: Positions of units of other granularities that are encoded, too.
         known: Vectors of texts that need not be encoded again.
         progress: Called with the number of `texts` each time that some were encoded.
 
@@ -486,7 +498,7 @@ def _positions(
     template = store.template  # read from the store once
     positions: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
-        if position in others or store.searches(unit):
+        if position in others or store.encodes(unit):
             positions.setdefault(encoded_text(unit, template), []).append(position)
     if positions:
         _encoder_of(store)  # a missing one is an error even where all vectors are known
@@ -519,7 +531,7 @@ def _commit(
     units: Sequence[Unit],
     vectors: Mapping[int, Vectors],
     decomposition: Decomposition,
-    counts: Counter[str],
+    tally: _Tally,
 ) -> None:
     # A document with a passage that failed, but might succeed on another try, is not skipped the
     # next time.
@@ -531,8 +543,8 @@ def _commit(
         else:
             finished.append(split)
     replace_documents(store, finished, units, vectors)
-    counts["documents"] += len(batch)
-    counts.update(unit.granularity for unit in units)
+    tally.documents += len(batch)
+    tally.units.update(unit.granularity for unit in units)
 
 
 def replace_documents(
@@ -565,6 +577,6 @@ def add_embedded(
         units += own_children(passage, store.granularities)
     by_position: dict[int, Vectors] = {}
     for position, unit in enumerate(units):
-        if store.searches(unit):
+        if store.encodes(unit):
             by_position[position] = vectors[unit.document_id]
     replace_documents(store, batch, units, by_position)

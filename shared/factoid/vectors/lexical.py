@@ -93,10 +93,10 @@ class Segment(NamedTuple):
         """
         numbers = np.cumsum(~removed) - 1
         texts, counts = self.postings()
-        left = ~removed[texts]
-        terms = np.repeat(self.terms, np.diff(self.starts))[left]
+        remaining = ~removed[texts]
+        terms = np.repeat(self.terms, np.diff(self.starts))[remaining]
         return Segment.of(
-            terms, numbers[texts[left]], counts[left], int(np.count_nonzero(~removed))
+            terms, numbers[texts[remaining]], counts[remaining], int(np.count_nonzero(~removed))
         )
 
     def followed_by(self, other: Segment) -> Segment:
@@ -149,7 +149,7 @@ class LexicalIndex:
         self._present = np.empty(0, np.bool_)  # False for removed texts
         # The rows of the latest search, and their places.
         self._latest: tuple[RowIds | None, RowIds] = (None, self._rows)
-        self._prepare()
+        self._count_passages()
 
     @classmethod
     def from_arrays(cls, language: str, arrays: Mapping[str, Any]) -> Self:
@@ -179,7 +179,7 @@ class LexicalIndex:
         index._rows = rows
         index._lengths = lengths
         index._present = np.ones(len(rows), np.bool_)
-        index._prepare()
+        index._count_passages()
         return index
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -221,7 +221,7 @@ class LexicalIndex:
             self._append(block, list(islice(remaining, len(block))))
         if np.count_nonzero(~self._present) > _REMOVED * len(self._present):
             self._drop_removed()
-        self._prepare()
+        self._count_passages()
 
     def places(self, rows: RowIds) -> RowIds:
         """Return the place of each row's text, for `shares`, or -1 for an unknown row. Shape: (n,).
@@ -345,20 +345,20 @@ class LexicalIndex:
         segments: list[Segment] = []
         first = 0
         for segment in self._segments:
-            left = segment.without(~self._present[first : first + segment.size])
+            remaining = segment.without(~self._present[first : first + segment.size])
             first += segment.size
-            if segments and segments[-1].size + left.size <= _MOST_TEXTS:
-                segments[-1] = segments[-1].followed_by(left)
+            if segments and segments[-1].size + remaining.size <= _MOST_TEXTS:
+                segments[-1] = segments[-1].followed_by(remaining)
             else:
-                segments.append(left)
+                segments.append(remaining)
         self._segments = segments
         self._rows = self._rows[self._present]
         self._lengths = self._lengths[self._present]
         self._present = np.ones(len(self._rows), np.bool_)
-        self._prepare()
+        self._count_passages()
 
-    def _prepare(self) -> None:
-        """Compute what all searches need."""
+    def _count_passages(self) -> None:
+        """Count the passages and their average length, and find their rows."""
         self._count = int(np.count_nonzero(self._present))
         self._every_place = np.arange(len(self._rows))
         if self._count == len(self._rows) and _ascends(self._rows):

@@ -21,12 +21,19 @@ _SUBORDINATE = frozenset(
     "once as if when because since although though whereas unless until even than such well "
     "whether i.e. e.g. which who".split()
 )
+_NEGATIONS = frozenset("not n't n’t never neither nor no".split())
+_FINITE = ("VBZ", "VBP", "VBD", "MD")
 _JOINTS = frozenset("-‐‑/_@#+=")
 
 
 def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     """Return whether the statements of a sentence show that its parse is wrong."""
     presents = [tokens(items) for items in statements]
+    for token, word in enumerate(tree.words):
+        if tree.is_word(token) and tree.deps[token] == "punct":
+            return True
+        if word == "." and any(map(tree.is_word, range(token + 1, len(tree.words)))):
+            return True  # one of a name or of an abbreviation
     lost = set(range(len(tree.words))).difference(*presents)
     for token in lost:
         if tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc"):
@@ -40,8 +47,17 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True
         if _ends_early(tree, items):
             return True
+    for items in statements[1:]:
+        if items and isinstance(items[0], int) and tree.tags[items[0]] in _FINITE:
+            return True  # a statement without its subject
     opening = tokens(statements[0])  # "If it rains, …", which may be repeated
     return any(_depends(tree, items, opening) for items in statements[1:])
+
+
+def loses_negation(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
+    """Return whether a negation stands in no statement, such as the "Nor" that opens a sentence."""
+    lost = set(range(len(tree.words))).difference(*map(tokens, statements))
+    return tree.has_word(lost, _NEGATIONS)
 
 
 def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:

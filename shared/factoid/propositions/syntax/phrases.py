@@ -18,6 +18,7 @@ _AUXILIARIES = frozenset(
     "might must need".split()
 )
 _AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split())
+_SHORT_AUXILIARIES = frozenset("'s ’s 're ’re 've ’ve 'll ’ll".split())
 _LIKEWISE = frozenset({"so", "neither", "nor"})
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
@@ -79,9 +80,12 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
+    whole = tree.subtree(noun)
+    if not set(range(phrase[0], phrase[-1])) <= set(whole):
+        return []  # other words stand between its own
     if tree.has_word(phrase, ("but",)):
         return []  # two contrasted phrases are not one subject
-    if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
+    if tree.tags[phrase[0]] in ("IN", "TO", *RELATIVE_TAGS) or _is_cut_short(tree, noun, phrase):
         return []  # it is not known where the subject begins or ends
     return list(phrase) if len(phrase) <= _LONGEST else []
 
@@ -152,6 +156,10 @@ def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -
 def copula(tree: Tree, head: int, subject: int | None) -> str:
     """Return the form of "be" in the tense of a clause and the number of a subject."""
     plural = subject is not None and tree.is_plural(subject)
+    if subject is not None and subject == tree.subjects[head]:
+        verb = tree.lower[tree.finite(head)]
+        if verb in ("is", "are", "was", "were"):
+            return verb
     if tree.is_past(head):
         return "were" if plural else "was"
     return "are" if plural else "is"
@@ -205,6 +213,8 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
     if has_mark or tree.has_word(tree.children[head], ("otherwise",)):
         return True
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
+    if words[:1] == ["nor"]:
+        return True
     if words[-1:] == ["otherwise"]:
         return True
     if words[:1] == ["or"] or words[:1] == ["and"]:
@@ -227,7 +237,7 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
         clause.pop()
     if (
         not clause
-        or tree.lower[clause[-1]] not in _AUXILIARIES
+        or tree.lower[clause[-1]] not in _AUXILIARIES | _SHORT_AUXILIARIES
         or tree.tags[clause[-1]] not in {"MD", *VERB}
     ):
         return False

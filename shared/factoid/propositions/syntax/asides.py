@@ -105,7 +105,7 @@ def describe(
     ):
         return None  # "The signs are a light that flashes"
     is_last = not any(map(tree.is_word, range(end, len(tree.words))))
-    is_subject = subject_head is not None and noun in tree.subtree(subject_head)
+    is_subject = noun == head or (subject_head is not None and noun in tree.subtree(subject_head))
     is_inside = not is_last and not is_subject and not _is_closed(tree, end)
     if is_set_off(tree, child) and is_inside:
         return None  # "runs from Oslo, which is …, to Bergen"

@@ -42,7 +42,6 @@ from factoid.entities.articles.own_documents import (
 )
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker
-from factoid.entities.reader import ChatReader, ReaderKwargs
 from factoid.entities.retriever import (
     Ambiguous,
     EntityHit,
@@ -51,6 +50,23 @@ from factoid.entities.retriever import (
     with_fallback,
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
+from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
+from factoid.existing import (
+    Answer,
+    Collection,
+    ExistingSearchKwargs,
+    ExistingStore,
+    ExistingStoreKwargs,
+    Form,
+    KnownStore,
+    Metric,
+    Question,
+    Row,
+    known_store,
+)
+from factoid.existing.contract import own_id as own_row_id
+from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -104,6 +120,7 @@ from factoid.propositions.prompting.chat import (
 )
 from factoid.propositions.prompting.cost import Usage
 from factoid.ranking import Weights
+from factoid.readers.reader import ChatReader, ReaderKwargs
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.store.database.schema import local_folder
@@ -140,7 +157,9 @@ __all__ = [
     "GRANULARITIES",
     "IS_DATA",
     "KIND",
+    "LANGCHAIN_STORES",
     "LAYOUT_KEY",
+    "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
@@ -152,6 +171,7 @@ __all__ = [
     "AddReport",
     "All",
     "Ambiguous",
+    "Answer",
     "AnyGranularityRanker",
     "AnyOf",
     "ArticleStore",
@@ -162,6 +182,7 @@ __all__ = [
     "ChatReader",
     "CitationFields",
     "CitedSentence",
+    "Collection",
     "CommonSearchKwargs",
     "Comparison",
     "Decomposition",
@@ -172,14 +193,20 @@ __all__ = [
     "EntityKwargs",
     "EntityLinker",
     "EntityRetriever",
+    "ExistingSearchKwargs",
+    "ExistingStore",
+    "ExistingStoreKwargs",
     "Filter",
+    "Form",
     "Granularity",
     "Hit",
     "IndexKwargs",
     "InvalidInputError",
+    "KnownStore",
     "LayoutDocument",
     "Loaded",
     "MatchFields",
+    "Metric",
     "ModelKwargs",
     "Not",
     "Operator",
@@ -189,6 +216,7 @@ __all__ = [
     "Progress",
     "PropCite",
     "Propositionizer",
+    "Question",
     "RankedParents",
     "ReadLimits",
     "ReaderKwargs",
@@ -196,6 +224,7 @@ __all__ = [
     "Reply",
     "Report",
     "Reranker",
+    "Row",
     "SearchOptions",
     "SentenceSplitter",
     "SpanHit",
@@ -226,11 +255,13 @@ __all__ = [
     "cut_boxes",
     "decompose",
     "hit_fields",
+    "known_store",
     "local_folder",
     "match_fields",
     "matches",
     "numbered_document",
     "option_names",
+    "own_row_id",
     "parse_filter",
     "plain_metadata",
     "portable_name",
@@ -240,6 +271,7 @@ __all__ = [
     "read_more",
     "regions_in",
     "require",
+    "scoped_row_id",
     "seen_text",
     "split_heading",
     "split_names",

@@ -176,10 +176,10 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
 
     They do not count when documents are compared.
     """
-    found = Document(page_content=document.page_content, id=document.id)
+    copy = Document(page_content=document.page_content, id=document.id)
     # Assigned, since a dict that is passed to the constructor is copied as a plain one.
-    found.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
-    return found
+    copy.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
+    return copy
 
 
 def with_note(document: Document, fields: Mapping[str, Any]) -> Document:

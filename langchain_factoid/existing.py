@@ -51,6 +51,10 @@ class LangChainCollection:
             self._metric = self.known.metric(self.store)  # which may ask a server
         return self._metric
 
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors; else the store embeds texts itself."""
+        return self.known is not None and self.known.embeds == "vectors"
+
     def is_exact(self) -> bool:
         """Return whether fewer rows than asked for are all that there are."""
         return self.known is not None and self.known.is_exact(self.store)

@@ -25,7 +25,7 @@ from factoid.framework import (
 )
 from llama_index_factoid.convert import HEADING, matches_of, span_of, stored_node, text_of, to_tree
 from llama_index_factoid.retriever import MultiGranularRetriever
-from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, both
+from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, both_filters
 
 
 class _Question(BaseModel):
@@ -96,7 +96,7 @@ def read_tool(
         assert isinstance(vector_store, MultiGranularFaissVectorStore)  # noqa: S101 - it checks that
         store = vector_store.client
         options: dict[str, Any] = retriever._kwargs
-        wall = both(options.get("filter"), to_tree(retriever._filters))
+        wall = both_filters(options.get("filter"), to_tree(retriever._filters))
         document_ids = options.get("document_ids") or options.get("doc_ids") or retriever._doc_ids
         reading = read_more(
             store, id, around=around, start=start, filter=wall, document_ids=document_ids

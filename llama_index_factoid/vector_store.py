@@ -60,7 +60,7 @@ from llama_index_factoid.embeddings import LlamaIndexEncoder
 from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
-_NAMES = {
+QUERY_NAMES = {
     "doc_ids": "document_ids",
     "node_ids": "unit_ids",
     "mmr_threshold": "mmr",
@@ -400,9 +400,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         }
         for name, value in options.items():
             if value is not None:
-                search[_NAMES.get(name, name)] = value
+                search[QUERY_NAMES.get(name, name)] = value
         if query.filters is not None:
-            search["filter"] = both(search.get("filter"), to_tree(query.filters))
+            search["filter"] = both_filters(search.get("filter"), to_tree(query.filters))
         search.setdefault("document_ids", query.doc_ids)
         # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the
         # nodes.
@@ -488,7 +488,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return nodes
 
 
-def both(condition: Filter | None, tree: Tree | None) -> Filter | None:
+def both_filters(condition: Filter | None, tree: Tree | None) -> Filter | None:
     """Return a filter that holds where two hold; None is no filter."""
     if condition is None or tree is None:
         if condition is None:

@@ -46,7 +46,7 @@ class _Threads:
     """A lock for each thread that works here, which a fork takes from all of them."""
 
     def __init__(self) -> None:
-        self._own = threading.local()
+        self._local = threading.local()
         self._registry = threading.Lock()
         self._locks: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
         self._taken: list[threading.RLock] = []
@@ -55,13 +55,13 @@ class _Threads:
     def lock(self) -> threading.RLock:
         """Return the lock of this thread."""
         try:
-            own: threading.RLock = self._own.lock
+            lock: threading.RLock = self._local.lock
         except AttributeError:
-            own = threading.RLock()
+            lock = threading.RLock()
             with self._registry:  # waits while a process is being forked
-                self._locks.add(own)
-                self._own.lock = own
-        return own
+                self._locks.add(lock)
+                self._local.lock = lock
+        return lock
 
     def take_all(self) -> None:
         """Wait until no other thread is at work, and keep them from beginning."""

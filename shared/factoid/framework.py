@@ -65,6 +65,7 @@ from factoid.existing import (
     Row,
     known_store,
 )
+from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
@@ -153,6 +154,7 @@ __all__ = [
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
     "DEPTH",
+    "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
     "IS_DATA",

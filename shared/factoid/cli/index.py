@@ -91,22 +91,22 @@ def index(
     from factoid.user_files.read import find_files
 
     started = time.perf_counter()
-    searched = _read_granularities(granularities)
+    encoded = _read_granularities(granularities)
     keys = None
     if embed_metadata is not None:
         keys = list(filter(None, map(str.strip, embed_metadata.split(","))))
     propositionizer = None
-    if searched is None or Granularity.PROPOSITION in searched:
+    if encoded is None or Granularity.PROPOSITION in encoded:
         propositionizer = opts.make_propositionizer(splitting)
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
     # With --sync a folder may be empty, as all that it held may have been deleted.
-    found = find_files(paths, allow_empty=sync and exists, follow_links=reading.follow_links)
-    outcome = _Reading(found, limits=reading.limits)
+    input_files = find_files(paths, allow_empty=sync and exists, follow_links=reading.follow_links)
+    outcome = _Reading(input_files, limits=reading.limits)
     with UnitStore(
         store,
         encoder=opts.make_encoder(encoder),
-        granularities=searched,
+        granularities=encoded,
         index=kind,
         similarity=similarity,
         embed_metadata=keys,

@@ -225,10 +225,17 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
     """Return a propositionizer for the chat model that the options name."""
     from factoid.propositions import PromptPropositionizer
 
+    client, model = make_client(splitting, "--propositionizer openai --model NAME")
+    return PromptPropositionizer(client, model, temperature=splitting.temperature)
+
+
+def make_client(splitting: Splitting, example: str) -> tuple[Any, str]:
+    """Return the client and the name of the chat model that the options name.
+
+    `example` shows how to name one.
+    """
     if not splitting.model:
-        raise InvalidInputError(
-            "a chat model needs --model, as in: --propositionizer openai --model NAME"
-        )
+        raise InvalidInputError(f"a chat model needs --model, as in: {example}")
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)
@@ -237,7 +244,7 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
         if os.environ.get("OPENAI_API_KEY"):
             raise PropositionizerError(str(error)) from error
         raise PropositionizerError(no_key) from error
-    return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
+    return client, splitting.model
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:

@@ -97,10 +97,10 @@ def import_units(
     """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
-    made = None
+    loaded_encoder = None
     if encoder is not None:
-        made = opts.make_encoder(encoder)
-    with UnitStore(store, encoder=made) as opened:
+        loaded_encoder = opts.make_encoder(encoder)
+    with UnitStore(store, encoder=loaded_encoder) as opened:
         records = opened.import_from(file, edited=edited, progress=output.progress)
     output.print({"records": records}, f"{records:,} units and documents added to {store}")
 

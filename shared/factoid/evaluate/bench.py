@@ -15,7 +15,6 @@ import numpy as np
 
 from factoid.context import pack_context
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, encoded_text
-from factoid.entities.reader import Reader
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import exact_match, f1
 from factoid.evaluate.checks import Check, check_answers, check_questions, check_truncation
@@ -32,6 +31,7 @@ from factoid.progress import tracked
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.propositions.decompose import decompose
+from factoid.readers.reader import Reader
 from factoid.split import MIN_WORDS, split_passages, split_sentences
 from factoid.split import WORDS as PASSAGE_WORDS
 from factoid.store import UnitStore
@@ -53,7 +53,7 @@ _FLOAT = 4  # bytes
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run costs from cold.
+    """The cost of a run from cold.
 
     Attributes:
         passages: Of the corpus.

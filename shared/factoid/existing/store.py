@@ -213,7 +213,7 @@ class ExistingStore:
     def _writer(self) -> Writer:
         known = self.collection.known
         encoder = None
-        if known is not None and known.embeds == "vectors":
+        if self.collection.takes_vectors():
             encoder = self.encoder
         lists = known is not None and known.lists
         return Writer(self._recipe, lists, encoder, self._words)

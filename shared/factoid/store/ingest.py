@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did."""
+    """The report of `UnitStore.add_documents`."""
 
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone
@@ -107,6 +107,25 @@ class SplitDocument:
     passages: list[Unit]
 
 
+@dataclass(slots=True)
+class _Tally:
+    """Counts of what one call has done so far."""
+
+    read: int = 0  # documents
+    unchanged: int = 0  # documents among them that are stored as given
+    passages: int = 0  # that the propositionizer is done with
+    encoded_texts: int = 0
+    documents: int = 0  # committed
+    units: Counter[Granularity] = field(default_factory=Counter)  # committed
+
+    def report(self, decomposition: Report, removed: int) -> AddReport:
+        """Return the report of the call."""
+        units: dict[Granularity, int] = {}
+        if self.documents:
+            units = {granularity: self.units[granularity] for granularity in GRANULARITIES}
+        return AddReport(self.documents, self.unchanged, units, decomposition, removed)
+
+
 # -- The way in --
 
 
@@ -126,29 +145,29 @@ def ingest(
         InvalidInputError: An item is not a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
-    counts: Counter[str] = Counter()
+    tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        for batch in _changed_batches(store, documents, recipe, counts, sources):
+        for batch in _changed_batches(store, documents, recipe, tally, sources):
             passages = _passages_of(batch)
             decomposition = Decomposition()
             for block, propositionizer in blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
-                _tell(bar, counts, passages=len(block))
+                _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
-                _tell(bar, counts, passages=len(passages))
+                _tell(bar, tally, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
             reusable = reusable_vectors(store, batch)
-            tell = partial(_tell, bar, counts)
+            tell = partial(_tell, bar, tally)
             vectors = encode(store, units, known=reusable, progress=tell)
-            _commit(store, batch, units, vectors, decomposition, counts)
+            _commit(store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
-            bar.reach(counts["read"])
-        bar.reach(counts["read"])  # also where the last ones had not changed
+            bar.reach(tally.read)
+        bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = sources.delete_others(store.connections)
-    return _report(counts, total, removed)
+    return tally.report(total, removed)
 
 
 async def aingest(
@@ -163,10 +182,10 @@ async def aingest(
 
     What cannot be awaited runs in threads.
     """
-    counts: Counter[str] = Counter()
+    tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, counts, sources)
+        batches = _changed_batches(store, documents, recipe, tally, sources)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
@@ -174,23 +193,23 @@ async def aingest(
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
-                _tell(bar, counts, passages=len(block))
+                _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
-                _tell(bar, counts, passages=len(passages))
+                _tell(bar, tally, passages=len(passages))
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
             reusable = await asyncio.to_thread(reusable_vectors, store, batch)
-            tell = partial(_tell, bar, counts)
+            tell = partial(_tell, bar, tally)
             vectors = await _aencode(store, units, reusable, tell)
-            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, counts)
+            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
-            bar.reach(counts["read"])
-        bar.reach(counts["read"])  # also where the last ones had not changed
+            bar.reach(tally.read)
+        bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = await asyncio.to_thread(sources.delete_others, store.connections)
-    return _report(counts, total, removed)
+    return tally.report(total, removed)
 
 
 def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
@@ -199,18 +218,11 @@ def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
     return progress_bar(show=progress, unit=" documents", total=total, desc="adding")
 
 
-def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
+def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) -> None:
     """Say what was done within a batch of documents."""
-    counts["cut"] += passages
-    counts["encoded"] += texts
-    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
-
-
-def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
-    units: dict[Granularity, int] = {}
-    if counts["documents"]:
-        units = {granularity: counts[granularity] for granularity in GRANULARITIES}
-    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
+    tally.passages += passages
+    tally.encoded_texts += texts
+    bar.reach(bar.done, f"{tally.passages:,} passages, {tally.encoded_texts:,} texts encoded")
 
 
 # -- Documents into passages --
@@ -220,7 +232,7 @@ def _changed_batches(
     store: OpenedStore,
     documents: Iterable[Document],
     recipe: Recipe,
-    counts: Counter[str],
+    tally: _Tally,
     sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
     """Yield the documents that are not stored as given, with about `_BATCH` passages at a time.
@@ -229,7 +241,7 @@ def _changed_batches(
     """
     batch: dict[str, SplitDocument] = {}
     size = 0
-    for lookup in _lookups(documents, counts, sources):
+    for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
         for split in batch.values():
@@ -252,13 +264,13 @@ def _changed_batches(
                 yield list(batch.values())
                 batch = {}
                 size = 0
-        counts["unchanged"] += len(unchanged)
+        tally.unchanged += len(unchanged)
     if batch:
         yield list(batch.values())
 
 
 def _lookups(
-    documents: Iterable[Document], counts: Counter[str], sources: Sources | None
+    documents: Iterable[Document], tally: _Tally, sources: Sources | None
 ) -> Iterator[list[Document]]:
     """Yield documents in lists that are looked up in the store together."""
     if isinstance(documents, Document):
@@ -266,7 +278,7 @@ def _lookups(
     lookup: list[Document] = []
     characters = 0
     for document in documents:
-        counts["read"] += 1
+        tally.read += 1
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         if sources is not None:
@@ -519,7 +531,7 @@ def _commit(
     units: Sequence[Unit],
     vectors: Mapping[int, Vectors],
     decomposition: Decomposition,
-    counts: Counter[str],
+    tally: _Tally,
 ) -> None:
     # A document with a passage that failed, but might succeed on another try, is not skipped the
     # next time.
@@ -531,8 +543,8 @@ def _commit(
         else:
             finished.append(split)
     replace_documents(store, finished, units, vectors)
-    counts["documents"] += len(batch)
-    counts.update(unit.granularity for unit in units)
+    tally.documents += len(batch)
+    tally.units.update(unit.granularity for unit in units)
 
 
 def replace_documents(

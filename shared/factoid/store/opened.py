@@ -84,7 +84,7 @@ class OpenedStore:
 
     @property
     def identity(self) -> dict[str, str | None]:
-        """What makes vectors here: the encoder's name, template and metadata; None if unnamed."""
+        """The encoder's name, template and metadata, which make the vectors; None if unnamed."""
         return _identity(self.encoder, self.requested_template, self.requested_metadata)
 
     @property

@@ -259,7 +259,7 @@ class SearchOptions:
 
     @property
     def ranked_parents(self) -> Parents:
-        """What is ranked: with parents="auto", passages."""
+        """The parents that are ranked: with parents="auto", passages."""
         if self.parents == "auto":
             return "passage"
         return self.parents

@@ -30,7 +30,7 @@ _CANDIDATES = 100  # as in AGRaME, §4.1
 
 @dataclass(slots=True)
 class _Candidates:
-    """What a reranker gets, and what may come back."""
+    """The hits and units that a reranker gets, and the documents that may come back."""
 
     # The best passages of each query. A unit stands for a passage that is closed or not stored.
     hits: list[list[Hit]]

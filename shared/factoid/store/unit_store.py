@@ -167,7 +167,7 @@ class UnitStore:
 
     @property
     def encoder(self) -> Encoder | None:
-        """What encodes units and queries."""
+        """The encoder of units and queries."""
         return self.opened.encoder
 
     @encoder.setter
@@ -332,7 +332,7 @@ class UnitStore:
             units: Units of any granularity. Those of granularities that the store does not search
                 are stored unencoded, unless a passage could not be found otherwise.
             vectors: Their vectors, shape (len(units), dim), with None for a unit that should be
-                stored but not found. If the argument is None, the units for which `searches` is
+                stored but not found. If the argument is None, the units for which `encodes` is
                 true are encoded, and passages without such units.
             keep_children: Replace only the units with these ids; the units under a replaced passage
                 stay.

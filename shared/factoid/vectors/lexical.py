@@ -93,10 +93,10 @@ class Segment(NamedTuple):
         """
         numbers = np.cumsum(~removed) - 1
         texts, counts = self.postings()
-        left = ~removed[texts]
-        terms = np.repeat(self.terms, np.diff(self.starts))[left]
+        remaining = ~removed[texts]
+        terms = np.repeat(self.terms, np.diff(self.starts))[remaining]
         return Segment.of(
-            terms, numbers[texts[left]], counts[left], int(np.count_nonzero(~removed))
+            terms, numbers[texts[remaining]], counts[remaining], int(np.count_nonzero(~removed))
         )
 
     def followed_by(self, other: Segment) -> Segment:
@@ -345,12 +345,12 @@ class LexicalIndex:
         segments: list[Segment] = []
         first = 0
         for segment in self._segments:
-            left = segment.without(~self._present[first : first + segment.size])
+            remaining = segment.without(~self._present[first : first + segment.size])
             first += segment.size
-            if segments and segments[-1].size + left.size <= _MOST_TEXTS:
-                segments[-1] = segments[-1].followed_by(left)
+            if segments and segments[-1].size + remaining.size <= _MOST_TEXTS:
+                segments[-1] = segments[-1].followed_by(remaining)
             else:
-                segments.append(left)
+                segments.append(remaining)
         self._segments = segments
         self._rows = self._rows[self._present]
         self._lengths = self._lengths[self._present]

@@ -70,6 +70,10 @@ def describe(
     )
     if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
         predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
     if predicate and subject_head is not None:
         predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
     antecedent: Sequence[Item] = ()
@@ -94,7 +98,7 @@ def describe(
     if relative:
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
-        return _relative(tree, noun, child, list(antecedent))
+        return _relative(tree, head, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
         return None
@@ -109,7 +113,9 @@ def describe(
     return Statement([*antecedent, copula(tree, head, described)])
 
 
-def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
+def _relative(
+    tree: Tree, head: int, noun: int, verb: int, antecedent: list[Item]
+) -> Statement | None:
     """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
     clause = tree.subtree(verb)
     pronouns = [token for token in clause if tree.lower[token] in _RELATIVES]
@@ -130,7 +136,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
         named = all(
             tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between
         )
-        if word in ("which", "that") and not _is_surely(tree, noun, verb):
+        is_inner = head not in (noun, tree.heads[noun])
+        if word in ("which", "that") and (is_inner or not _is_surely(tree, noun, verb)):
             return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
             return None  # "transit to the Moon, which …": either noun may be meant
@@ -213,6 +220,8 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     case = tree.child(noun, "case")
     if case is not None and tree.lower[case] in _LOCAL:
         return False
+    if tree.deps[noun] in ("conj", "appos"):
+        return False  # "Anna, Bo and Carl, who …": all of them, perhaps
     others = tree.all(noun, "nmod")
     if tree.deps[noun] == "nmod":
         others.append(tree.heads[noun])
@@ -270,6 +279,8 @@ def _apposition(
     )
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
+    if tree.words[_first_word(tree, child)][0].isdigit():
+        return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:

@@ -1,4 +1,4 @@
-"""What each set of granularities costs and finds, beside what people use today: the table of README.
+"""What each set of granularities costs and finds, beside what people use today: the table of docs/what-it-finds.md.
 
     python -m benchmarks.presets ../shared/data/domain-retrieval --cache build/vectors
 

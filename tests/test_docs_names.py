@@ -27,14 +27,14 @@ FILE = re.compile(r"[\w./-]+\.(?:py|c|toml|txt|md|yml)")
 FOREIGN = frozenset(
     """
     AzureAIDocumentIntelligenceLoader BM25Retriever BaseChatModel CitationQueryEngine ColbertRerank
-    EnsembleRetriever FaissMapVectorStore IngestionPipeline MetadataReplacementPostProcessor
+    EnsembleRetriever FaissMapVectorStore FaissVectorStore IngestionPipeline MetadataReplacementPostProcessor
     MultiQueryRetriever MultiVectorRetriever ParentDocumentRetriever PydanticResponse QueryEngineTool
     QueryFusionRetriever RecursiveCharacterTextSplitter RecursiveRetriever RetrieverQueryEngine
     RetrieversIntegrationTests SimpleVectorStore VectorStoreIntegrationTests
     as_query_engine as_retriever bind byte_store child_metadata_fields create_retrieval_chain
     delete_ref_doc from_args from_dict id_key merge_from mset normalize_L2 num_workers
     proposition_llm similarity_search_with_relevance_scores streaming target_metadata_key
-    Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
+    init_chat_model Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
     """.split()
 )
 # Examples: words of texts, files of users, keys of their metadata, kinds of FAISS, settings of LlamaIndex.

@@ -17,6 +17,7 @@ from llama_index_factoid.documents import (  # noqa: E402 - after the check abov
 )
 from llama_index_factoid.embeddings import EncoderEmbedding, LlamaIndexEncoder  # noqa: E402
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
+from llama_index_factoid.evaluators import AnswerEvaluator, TextMetric  # noqa: E402
 from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402
 from llama_index_factoid.node_parser import (  # noqa: E402
     MultiGranularNodeParser,
@@ -28,6 +29,7 @@ from llama_index_factoid.retriever import MultiGranularRetriever  # noqa: E402
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # noqa: E402
 
 __all__ = [
+    "AnswerEvaluator",
     "AnyGranularityRerank",
     "DocumentIntelligenceNodeParser",
     "DocumentIntelligenceReader",
@@ -42,6 +44,7 @@ __all__ = [
     "PassageNodeParser",
     "PropCiteQueryEngine",
     "PropositionNodeParser",
+    "TextMetric",
     "citations_of",
     "matches_of",
     "regions_of",

@@ -50,6 +50,7 @@ from factoid.entities.retriever import (
     with_fallback,
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -204,6 +205,7 @@ __all__ = [
     "assemble",
     "asummarize_tables",
     "build_own_articles",
+    "check_measure",
     "check_metadata_keys",
     "check_names",
     "check_size",
@@ -214,9 +216,12 @@ __all__ = [
     "cut_boxes",
     "decompose",
     "hit_fields",
+    "is_of_answers",
     "local_folder",
     "match_fields",
     "matches",
+    "measure_answer",
+    "measure_texts",
     "option_names",
     "parse_filter",
     "plain_metadata",

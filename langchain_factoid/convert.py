@@ -182,6 +182,13 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
     return found
 
 
+def with_note(document: Document, fields: Mapping[str, Any]) -> Document:
+    """Return a retrieved document with more fields that depend on the query."""
+    lasting, names = without_query(document)
+    of_query = {name: document.metadata[name] for name in names}
+    return retrieved(lasting, of_query | dict(fields))
+
+
 def hit_documents(
     hits: Iterable[Hit], *, scores: bool = False, matches: bool = False
 ) -> list[Document]:

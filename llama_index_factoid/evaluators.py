@@ -39,7 +39,8 @@ class TextMetric(BaseRetrievalMetric):
         check_measure(measure)
         if is_of_answers(measure):
             raise InvalidInputError(f"{measure} is a measure of answers: use AnswerEvaluator")
-        super().__init__(measure=measure, **options)
+        fields = {"measure": measure, **options}
+        super().__init__(**fields)
 
     @property
     def metric_name(self) -> str:  # type: ignore[override]

@@ -43,7 +43,7 @@ from factoid.framework import (
     whole_passage,
     with_cache,
 )
-from llama_index_factoid.convert import Kind, to_core, to_nodes
+from llama_index_factoid.convert import GranularityName, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
 
 _BLOCK = 256  # passages for one call of the propositionizer
@@ -52,7 +52,7 @@ _BLOCK = 256  # passages for one call of the propositionizer
 class ParserKwargs(TypedDict, total=False):
     """The options of `MultiGranularNodeParser` besides the propositionizer and its cache."""
 
-    granularities: Sequence[Kind]
+    granularities: Sequence[GranularityName]
     embed_metadata: Sequence[str]
     words: int
     min_words: int
@@ -118,7 +118,9 @@ class MultiGranularNodeParser(NodeParser):
 
     model_config = ConfigDict(extra="forbid")
 
-    granularities: tuple[Kind, ...] = Field(default=("passage", "proposition"), min_length=1)
+    granularities: tuple[GranularityName, ...] = Field(
+        default=("passage", "proposition"), min_length=1
+    )
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = WORDS
     min_words: int = MIN_WORDS
@@ -272,13 +274,13 @@ class MultiGranularNodeParser(NodeParser):
 class PassageNodeParser(MultiGranularNodeParser):
     """Cuts documents into passages of whole sentences (Dense X Retrieval, Appendix A)."""
 
-    granularities: tuple[Kind, ...] = ("passage",)
+    granularities: tuple[GranularityName, ...] = ("passage",)
 
 
 class PropositionNodeParser(MultiGranularNodeParser):
     """Cuts documents into propositions (Dense X Retrieval, §2). PARENT is the node that was cut."""
 
-    granularities: tuple[Kind, ...] = ("proposition",)
+    granularities: tuple[GranularityName, ...] = ("proposition",)
 
 
 def _windows(

@@ -151,7 +151,7 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
     if (
         passage.sentences
         and splitter is None
-        and visible_text(passage.sentences) == passage.searched
+        and visible_text(passage.sentences) == passage.search_text
     ):
         return passage.sentences  # else the text was changed
     read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))

@@ -57,7 +57,7 @@ def test_ranks_against_a_search_by_hand():
             hits = store.search(question.text, 20, granularity="passage", weights=Weights(0, 0.33))
             expected = [rank for rank, hit in enumerate(hits, 1) if question.quotes[0].text in hit.unit.text]
             assert answer.ranks == (expected[0],)
-            assert answer.top.text == hits[0].unit.searched
+            assert answer.top.text == hits[0].unit.search_text
 
 
 def test_defaults_find_the_facts():

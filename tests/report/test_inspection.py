@@ -29,7 +29,7 @@ def test_parts_are_the_text_and_facts_point_at_their_source(store):
     [document] = store.documents(["vasa"])
     by_number = {fact.number: fact for fact in facts(view)}
     assert list(by_number) == list(range(1, len(by_number) + 1))
-    spans = {(unit.granularity, unit.searched, unit.start, unit.end) for unit in store.units_of(["vasa"])}
+    spans = {(unit.granularity, unit.search_text, unit.start, unit.end) for unit in store.units_of(["vasa"])}
     for passage in view.passages:
         assert "".join(part.text for part in passage.parts) == document.text[passage.start : passage.end]
         for fact in passage.facts:

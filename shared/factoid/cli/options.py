@@ -47,7 +47,7 @@ def _temperature(text: str) -> float | None:
     return float(text)
 
 
-Kind = Literal["passage", "sentence", "proposition"]
+GranularityName = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
     "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
     "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "
@@ -290,7 +290,7 @@ def read_passages(
 
     A missing file is an error at once.
     """
-    from factoid.files.readers import read_documents
+    from factoid.user_files.read import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)

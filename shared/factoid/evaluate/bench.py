@@ -344,7 +344,7 @@ class Bench:
         for number, (_, gold) in enumerate(self.questions):
             passages = [hit.unit for hit in results[number]]
             for passage in passages[:_FEW]:
-                words += count_words(passage.searched)
+                words += count_words(passage.search_text)
             answer = self._answer(gold, passages, units[number], contexts[number])
             answers.append(replace(answer, readings=readings[number]))
         tried = self._tried(setting, store, search_ms, words / len(self.questions))
@@ -400,7 +400,7 @@ class Bench:
         end = min(unit.end, start + _LONGEST)
         parts = {name: round(score, 4) for name, score in hit.parts.items()}
         return Top(
-            unit.searched[:_LONGEST],
+            unit.search_text[:_LONGEST],
             self._name(document),
             round(hit.score, 4),
             parts,

@@ -7,6 +7,7 @@ texts: those retrieved, and those expected.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from factoid.errors import InvalidInputError
@@ -61,7 +62,7 @@ def measure_texts(measure: str, texts: Sequence[str], reference: Mapping[str, An
     ranks = []
     if quotes:
         for quote in quotes:
-            ranks.append(_rank(texts, lambda text, quote=quote: _holds(text, quote)))
+            ranks.append(_rank(texts, partial(_holds, quote)))
     else:
         ranks.append(_rank(texts, lambda text: has_answer_dpr(text, answers)))
     context = cut_words("\n".join(texts), WORDS)
@@ -103,5 +104,5 @@ def _rank(texts: Sequence[str], is_right: Callable[[str], bool]) -> int | None:
     return None
 
 
-def _holds(text: str, quote: str) -> bool:
+def _holds(quote: str, text: str) -> bool:
     return has_answer_dpr(text, [quote]) or words_of_quote(text, quote) is not None

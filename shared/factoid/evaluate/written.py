@@ -128,7 +128,7 @@ def _shown(passage: Unit) -> str:
     title = passage.title or "unknown"
     if passage.section:
         title += f" — {passage.section}"
-    return f"Title: {title}\nPassage: {passage.searched}"
+    return f"Title: {title}\nPassage: {passage.search_text}"
 
 
 def _in_turn(documents: Sequence[Document]) -> Iterator[Unit]:
@@ -138,7 +138,7 @@ def _in_turn(documents: Sequence[Document]) -> Iterator[Unit]:
     for document in documents:
         passages = []
         for passage in split_passages(document):
-            if count_words(passage.searched) >= _LEAST:
+            if count_words(passage.search_text) >= _LEAST:
                 passages.append(passage)
         generator.shuffle(passages)
         by_document.append(passages)
@@ -194,7 +194,7 @@ class _Checker:
             return "too short"
         if _OF_THE_TEXT.search(text):
             return "about the text itself"
-        shared = _words(text) & (_words(passage.searched) | _words(passage.title))
+        shared = _words(text) & (_words(passage.search_text) | _words(passage.title))
         if not shared - self._common:
             return "too generic"
         if normalize_answer(text) in self._asked:

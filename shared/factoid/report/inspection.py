@@ -264,8 +264,8 @@ def _passage(
                 first = part_number
                 break
         flags = _flags(unit, passage, source)
-        facts.append(FactView(place, unit.granularity, unit.searched, flags, first))
-    flags = [f"dirty: {name}" for name in dirt(passage.searched)]
+        facts.append(FactView(place, unit.granularity, unit.search_text, flags, first))
+    flags = [f"dirty: {name}" for name in dirt(passage.search_text)]
     if not any(unit.granularity is Granularity.PROPOSITION for unit in units):
         flags.append("no propositions")
     return PassageView(
@@ -273,7 +273,7 @@ def _passage(
         passage.section,
         passage.start,
         passage.end,
-        count_words(passage.searched),
+        count_words(passage.search_text),
         flags,
         before,
         set(_WORD.findall(before)) <= set(_WORD.findall(f"{passage.title} {passage.section}")),
@@ -308,7 +308,7 @@ def _flags(unit: Unit, passage: Unit, source: Source) -> list[str]:
             flags.append(f"fallback: {fallback}")
         elif not is_supported(unit.text, source.known):
             flags.append("unsupported: it has names, numbers or words that its passage lacks")
-    for name in dirt(unit.searched):
+    for name in dirt(unit.search_text):
         flags.append(f"dirty: {name}")
     return flags
 
@@ -466,7 +466,7 @@ def _is_in(unit: Unit, context: str) -> bool:
 
 
 def _match(hit: Hit) -> MatchView:
-    return MatchView(hit.unit.granularity, hit.unit.searched, hit.score)
+    return MatchView(hit.unit.granularity, hit.unit.search_text, hit.score)
 
 
 def _hit(rank: int, hit: Hit) -> HitView:

@@ -132,7 +132,7 @@ def ingest(
         for batch in _changed_batches(store, documents, recipe, counts, sources):
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, counts, passages=len(block))
             if recipe.propositionizer is None:
@@ -170,7 +170,7 @@ async def aingest(
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in _blocks(passages, recipe):
+            for block, propositionizer in blocks(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
@@ -209,7 +209,7 @@ def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int 
 def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
     units: dict[Granularity, int] = {}
     if counts["documents"]:
-        units = {kind: counts[kind] for kind in GRANULARITIES}
+        units = {granularity: counts[granularity] for granularity in GRANULARITIES}
     return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
 
 
@@ -245,7 +245,7 @@ def _changed_batches(
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
                 )
-            batch[document.id] = SplitDocument(document, digest, _split(document, recipe))
+            batch[document.id] = SplitDocument(document, digest, split_document(document, recipe))
             digests[document.id] = digest
             size += len(batch[document.id].passages)
             if size >= _BATCH:
@@ -281,7 +281,7 @@ def _lookups(
         yield lookup
 
 
-def _split(document: Document, recipe: Recipe) -> list[Unit]:
+def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     """Return the passages of a document."""
     passages = split_passages(
         document,
@@ -305,7 +305,7 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def _blocks(
+def blocks(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
     """Yield the passages for one call of the propositionizer, and the propositionizer.
@@ -326,18 +326,18 @@ def assemble(
     granularity, so that searches at it also find the passage.
     """
     units = {unit.id: unit for unit in passages}
-    for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
-        if kind not in granularities:
+    for granularity in (Granularity.SENTENCE, Granularity.PROPOSITION):
+        if granularity not in granularities:
             continue
         children = list(propositions)
-        if kind is Granularity.SENTENCE:
+        if granularity is Granularity.SENTENCE:
             children = []
             for passage in passages:
                 children += split_sentences(passage)
         parents = {unit.parent_id for unit in children}
         for passage in passages:
             if passage.id not in parents:
-                children += own_children(passage, [kind])
+                children += own_children(passage, [granularity])
         for unit in children:
             units[unit.id] = unit
     return list(units.values())
@@ -351,9 +351,9 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     if not passage.text.strip():
         return []
     children = []
-    for kind in granularities:
-        if kind is not passage.granularity:
-            child = child_unit(passage, passage.text, kind, passage.start, passage.end)
+    for granularity in granularities:
+        if granularity is not passage.granularity:
+            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
             children.append(replace(child, visible=passage.visible))
     return children
 
@@ -367,18 +367,18 @@ def whole_passage(document: Document) -> Unit:
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
     """Return the positions of units that have to be encoded, or their passage could not be found.
 
-    In a store of propositions or sentences these are passages without a searched unit among the
-    units, and units of granularities that are not searched whose passage is neither among the units
-    nor stored.
+    In a store of propositions or sentences these are passages without a unit that the store encodes
+    among the units, and units of other granularities whose passage is neither among the units nor
+    stored.
     """
     if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
         return set()
     passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
-    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    represented = {unit.parent_id for unit in units if store.encodes(unit)}
     others: list[tuple[int, Unit]] = []
     above: set[str] = set()
     for position, unit in enumerate(units):
-        if unit.text.strip() and not store.searches(unit):
+        if unit.text.strip() and not store.encodes(unit):
             others.append((position, unit))
             if unit.granularity is not Granularity.PASSAGE:
                 above.add(unit.parent_id)
@@ -406,14 +406,14 @@ def encode(
     known: Mapping[str, Vectors] = MappingProxyType({}),
     progress: Callable[..., None] | None = None,
 ) -> dict[int, Vectors]:
-    """Return the vector of each searched unit, and of others, by position.
+    """Return the vector of each unit that the store encodes, and of others, by position.
 
     Equal texts are encoded once. Shape: (dim,).
 
     Args:
         store: The store.
         units: The units.
-        others: Positions of units that are encoded, too, though they are not searched.
+        others: Positions of units of other granularities that are encoded, too.
         known: Vectors of texts that need not be encoded again.
         progress: Called with the number of `texts` each time that some were encoded.
 
@@ -486,7 +486,7 @@ def _positions(
     template = store.template  # read from the store once
     positions: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
-        if position in others or store.searches(unit):
+        if position in others or store.encodes(unit):
             positions.setdefault(encoded_text(unit, template), []).append(position)
     if positions:
         _encoder_of(store)  # a missing one is an error even where all vectors are known
@@ -565,6 +565,6 @@ def add_embedded(
         units += own_children(passage, store.granularities)
     by_position: dict[int, Vectors] = {}
     for position, unit in enumerate(units):
-        if store.searches(unit):
+        if store.encodes(unit):
             by_position[position] = vectors[unit.document_id]
     replace_documents(store, batch, units, by_position)

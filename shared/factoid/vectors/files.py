@@ -29,7 +29,7 @@ from factoid.files.regular import open_regular
 from factoid.vectors.faiss_files import read_faiss, write_faiss
 from factoid.vectors.kinds import EXACT, check_kind
 from factoid.vectors.matrix import Matrix
-from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
+from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, normalized
 
 _FORMAT = 1
 _ARRAYS = "safetensors"  # endings
@@ -265,7 +265,7 @@ def _gathered(
     content = np.empty((len(ids), dim), np.float32)
     for start in range(0, len(ids), _BLOCK):
         block = slice(start, start + _BLOCK)
-        some = prepare(vectors(ids[block]), similarity)
+        some = normalized(vectors(ids[block]), similarity)
         if some.shape != content[block].shape:
             raise ValueError("the vectors are of other dimensions")
         content[block] = some

@@ -23,8 +23,8 @@ from tqdm.auto import tqdm
 from factoid._optional import require
 from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
 from factoid.files.atomic import write_file
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.lines import parse_object
-from factoid.files.sqlite import explain
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
@@ -219,7 +219,7 @@ class PropositionBatch:
             if isinstance(error, Timeout):
                 reason = "another process is using it: try again"
             else:
-                reason = explain(error)
+                reason = explain_disk_error(error)
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
         except require("openai", extra="openai").OpenAIError as error:
             problem = (

@@ -35,7 +35,7 @@ def passage_input(passage: Unit) -> str:
     `chentong00/propositionizer-wiki-flan-t5-large`.
     """
     title, section, content = (
-        " ".join(text.split()) for text in (passage.title, passage.section, passage.searched)
+        " ".join(text.split()) for text in (passage.title, passage.section, passage.search_text)
     )
     return f"Title: {title}. Section: {section}. Content: {content}"
 

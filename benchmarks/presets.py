@@ -33,7 +33,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from benchmarks.ranking.domain import BUDGETS, CUTS, DomainQuestion, DomainSet, read
 from benchmarks.ranking.measures import table
 from benchmarks.ranking.peers import Chunks
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore
 from factoid.encode import Encoder
 from langchain_factoid import EncoderEmbeddings
@@ -236,7 +236,7 @@ def main() -> None:
         row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
     for data in [] if arguments.costs else sets:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
-            found = found_in(data, CachedEncoder(encoder, arguments.cache), arguments.questions)
+            found = found_in(data, VectorCache(encoder, arguments.cache), arguments.questions)
         for row, values in zip(cells, found, strict=True):
             recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
             curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])

@@ -142,7 +142,7 @@ class MultiGranularRetriever(BaseRetriever):
         if self._existing is not None:
             self._existing.check_options(options)
         else:
-            self._store.store.compared(SearchOptions(**options))
+            self._store.store.compared_granularities(SearchOptions(**options))
         return self
 
     @property

@@ -48,7 +48,7 @@ from factoid.framework import (
     parse_filter,
 )
 from llama_index_factoid.convert import (
-    Kind,
+    GranularityName,
     embedded_metadata,
     lone_node,
     stored_node,
@@ -89,9 +89,9 @@ class PersistedKwargs(StoreKwargs, total=False):
     """The options of `MultiGranularFaissVectorStore.from_persist_dir`."""
 
     embed_model: BaseEmbedding | None
-    granularity: Kind | Literal["mixed"] | Sequence[Kind] | None
+    granularity: GranularityName | Literal["mixed"] | Sequence[GranularityName] | None
     parents: ParentsOption
-    granularities: Sequence[Kind] | None
+    granularities: Sequence[GranularityName] | None
     settings: Mapping[str, Any] | None
 
 
@@ -168,9 +168,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     flat_metadata: bool = False
     path: str | None = None
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
-    granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
+    granularity: GranularityName | Literal["mixed"] | tuple[GranularityName, ...] | None = None
     parents: ParentsOption = "auto"
-    granularities: tuple[Kind, ...] | None = Field(default=None, min_length=1)
+    granularities: tuple[GranularityName, ...] | None = Field(default=None, min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
@@ -179,9 +179,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         path: str | Path | None = None,
         *,
         embed_model: BaseEmbedding | None = None,
-        granularity: Kind | Literal["mixed"] | Sequence[Kind] | None = None,
+        granularity: GranularityName | Literal["mixed"] | Sequence[GranularityName] | None = None,
         parents: ParentsOption = "auto",
-        granularities: Sequence[Kind] | None = None,
+        granularities: Sequence[GranularityName] | None = None,
         settings: Mapping[str, Any] | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
@@ -386,7 +386,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search = self._search_options(query, options, owner=owner)
         for name in ("k", "matches"):
             search.pop(name, None)
-        self._store.compared(SearchOptions(**search))
+        self._store.compared_granularities(SearchOptions(**search))
 
     def _search_options(
         self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str

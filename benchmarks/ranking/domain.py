@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,11 +28,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
 from benchmarks.ranking.measures import table
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
 from factoid.encode import Vectors
 
@@ -201,27 +202,58 @@ def main() -> None:
             measure(domain, encoder, questions, arguments.rows, options, path)
 
 
-class TokenCachedEncoder(CachedEncoder):
-    """A `CachedEncoder` that keeps the token vectors of passages in memory, so that a set is encoded once."""
+class TokenCachedEncoder(VectorCache):
+    """A `VectorCache` that also keeps the token vectors of passages, so that a set is encoded once."""
 
     def __init__(self, encoder: SentenceTransformerEncoder, folder: Path | None) -> None:
         super().__init__(encoder, folder)
-        self._of_tokens = encoder
-        self._tokens: dict[str, NDArray[np.float16]] = {}
-
-    def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        return self._of_tokens.encode_query_tokens(texts)
+        self._tokens = TokenFiles(Path(tempfile.mkdtemp()) if folder is None else folder / "tokens")
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        missing = [text for text in texts if text not in self._tokens]
-        for text, vectors in zip(missing, self._of_tokens.encode_unit_tokens(missing), strict=True):
-            self._tokens[text] = vectors.astype(np.float16)
-        return [self._tokens[text].astype(np.float32) for text in texts]
+        missing = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        if missing:
+            self._tokens.add(missing, super().encode_unit_tokens(missing))
+        return [self._tokens[text] for text in texts]
+
+
+class TokenFiles:
+    """Token vectors by text in float16: a file for the vectors, and one for the place of each text."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._places = folder / "places.jsonl"
+        self._vectors = folder / "vectors.f16"
+        self._index: dict[str, tuple[int, int, int]] = {}  # first component, tokens, dimension
+        if self._places.exists():
+            for line in self._places.read_text().splitlines():
+                key, *place = json.loads(line)
+                self._index[key] = tuple(place)
+
+    def __contains__(self, text: str) -> bool:
+        return _digest(text) in self._index
+
+    def __getitem__(self, text: str) -> Vectors:
+        first, tokens, dim = self._index[_digest(text)]
+        flat = np.fromfile(self._vectors, np.float16, tokens * dim, offset=2 * first)
+        return flat.reshape(tokens, dim).astype(np.float32)
+
+    def add(self, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:
+        with self._vectors.open("ab") as data, self._places.open("a") as places:
+            for text, tokens in zip(texts, vectors, strict=True):
+                place = (data.tell() // 2, *tokens.shape)
+                data.write(tokens.astype(np.float16).tobytes())
+                data.flush()
+                places.write(json.dumps([_digest(text), *place]) + "\n")
+                self._index[_digest(text)] = place
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def measure(
     domain: DomainSet,
-    encoder: CachedEncoder,
+    encoder: VectorCache,
     questions: Sequence[DomainQuestion],
     rows: Sequence[str],
     options: dict[str, Any],

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.forks import Exclusion, at_work
+from factoid.pooling import Pooling, check_pooling, load_pooled
 from factoid.units import LONGEST_HEADING, Document, Unit
 
 if TYPE_CHECKING:
@@ -246,11 +247,15 @@ class SentenceTransformerEncoder:
         batch_size: Texts in one forward pass.
         name: The name that a store records for the model; None for its name on the hub or, for a
             folder, one made from its weights, so that it is the same wherever the folder lies.
+        pooling: How the vectors of tokens become one: "mean", "cls" for that of the first token, or
+            "lasttoken"; None for what the model's own configuration says. A model without one
+            gets that of its family (SimCSE, Contriever, TAS-B), and is refused if it has none.
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers or the default model's
             package is absent.
-        InvalidInputError: On first use, if the model cannot be loaded.
+        InvalidInputError: There is no such pooling, or it is given for a loaded model. On first
+            use, if the model cannot be loaded, or nothing says how it pools.
     """
 
     def __init__(
@@ -260,8 +265,12 @@ class SentenceTransformerEncoder:
         device: str | None = None,
         batch_size: int = 64,
         name: str | None = None,
+        pooling: Pooling | None = None,
     ) -> None:
+        if pooling is not None and not isinstance(model, str | PathLike):
+            raise InvalidInputError("pooling is for a model by name or folder")
         self.batch_size = batch_size
+        self.pooling = check_pooling(pooling)
         self._name = name
         self.device = device
         self._source = fspath(model) if isinstance(model, PathLike) else model
@@ -278,7 +287,10 @@ class SentenceTransformerEncoder:
         if self._source is None:
             return "all-MiniLM-L6-v2"
         if isinstance(self._source, str):
-            return portable_name(self._source)
+            name = portable_name(self._source)
+            if self.pooling is not None:
+                name += f" {self.pooling}"  # the weights do not say it
+            return name
         return portable_name(str(self._source.model_card_data.base_model or "SentenceTransformer"))
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
@@ -327,11 +339,11 @@ class SentenceTransformerEncoder:
     def _model(self) -> SentenceTransformer:
         with at_work(), _LOADING.lock:
             if self._loaded is None:
-                library = require("sentence_transformers", extra="models")
+                require("sentence_transformers", extra="models")
                 source = offline_model() if self._source is None else self._source
                 if isinstance(source, str):
                     with loading("encoder", source):
-                        source = library.SentenceTransformer(source, device=self.device)
+                        source = load_pooled(source, self.pooling, self.device)
                 self._loaded = source
             return self._loaded
 

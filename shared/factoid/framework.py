@@ -42,7 +42,6 @@ from factoid.entities.articles.own_documents import (
 )
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker
-from factoid.entities.reader import ChatReader, ReaderKwargs
 from factoid.entities.retriever import (
     Ambiguous,
     EntityHit,
@@ -122,6 +121,7 @@ from factoid.propositions.prompting.chat import (
 )
 from factoid.propositions.prompting.cost import Usage
 from factoid.ranking import Weights
+from factoid.readers.reader import ChatReader, ReaderKwargs
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.store.database.schema import local_folder

@@ -247,8 +247,8 @@ class Unit:
     sentences: tuple[Sentence, ...] = field(default=(), compare=False, repr=False)
 
     @property
-    def searched(self) -> str:
-        """The text that is encoded and searched: what a reader sees."""
+    def search_text(self) -> str:
+        """The text that a search compares: what a reader sees of the unit."""
         return self.visible or self.text
 
     def __post_init__(self) -> None:

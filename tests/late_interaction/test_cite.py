@@ -73,7 +73,7 @@ def test_spans_lie_in_the_cited_answer() -> None:
     cited = citer().cite(answer, PASSAGES)
     second = cited.sentences[1]
     assert cited.text[second.start : second.end] == second.text.strip()
-    assert second.sentence == SENTENCE
+    assert second.plain == SENTENCE
     for citation, words in zip(second.citations, PARTS, strict=True):
         assert [word for start, end in citation.spans for word in cited.text[start:end].split()] == words
     first = cited.sentences[0]  # no proposition was made of it
@@ -161,7 +161,7 @@ def test_markers_stay_where_they_are_wanted() -> None:
     cited = cite.cite(answer, PASSAGES)
     assert cited.text.startswith("Anna sang [7]. Berlin slept [")
     assert [bool(sentence.citations) for sentence in cited.sentences] == [False, True]
-    assert cited.sentences[0].sentence == "Anna sang."
+    assert cited.sentences[0].plain == "Anna sang."
     assert cite.last_report is not None
     assert cite.last_report.silent == 1
 
@@ -263,7 +263,7 @@ async def test_async_stream_yields_before_the_model_has_finished() -> None:
     for _ in range(3):
         writer.leave.release()
     first = await anext(stream)
-    assert (first.sentence, writer.written) == ("Anna sang.", 3)
+    assert (first.plain, writer.written) == ("Anna sang.", 3)
     writer.leave.release()
     rest = [sentence async for sentence in stream]
     assert await cite.acite("Anna sang. Berlin slept.", PASSAGES) == CitedAnswer((first, *rest))
@@ -282,7 +282,7 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
     assert writer.written == 0
     for _ in range(2):
         writer.leave.release()
-    assert (await first).sentence == "Anna sang."
+    assert (await first).plain == "Anna sang."
     second = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(0.01)  # it waits for the model
     second.cancel()

@@ -155,7 +155,7 @@ def _check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path])
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
     """Return the documents of files and folders, or of data sets that hold some."""
     from factoid.evaluate.questions import read_corpus
-    from factoid.files.readers import read_documents
+    from factoid.user_files.read import read_documents
 
     documents = []
     others = []

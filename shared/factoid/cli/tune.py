@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def tune(
     store: opts.StorePath,
     granularity: Annotated[
-        opts.Kind, option(None, "Granularity whose vectors are searched.")
+        opts.GranularityName, option(None, "Granularity whose vectors are searched.")
     ] = "proposition",
     kinds: Annotated[
         list[str] | None,

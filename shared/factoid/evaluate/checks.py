@@ -82,6 +82,25 @@ def check_questions(
 Asked = tuple[Question, Gold]
 
 
+def check_answers(answerable: Sequence[bool]) -> list[Check]:
+    """Return a doubt if questions lack the short answers that a reader's are compared with.
+
+    Args:
+        answerable: Whether each question has some.
+    """
+    missing = len(answerable) - sum(answerable)
+    if not missing:
+        return []
+    return [
+        Check(
+            "no short answers",
+            f"{missing:,} of {len(answerable):,} questions have quotes but no short answers, so EM "
+            "and F1 count them as wrong with every setting: add answers.",
+            is_serious=missing > _OFTEN * len(answerable),
+        )
+    ]
+
+
 def _missing(missing: Sequence[Question], count: int) -> Iterator[Check]:
     if missing:
         yield Check(

@@ -86,7 +86,7 @@ class Gold:
         """Tell whether a unit of a named document holds an answer, as `has_answer_dpr` does."""
         if self.document_ids and unit.document_id not in self.document_ids:
             return False
-        tokens = _padded_tokens(unit.searched)
+        tokens = _padded_tokens(unit.search_text)
         return any(needle in tokens for needle in needles)
 
     def words_needed(self, context: str) -> int | None:

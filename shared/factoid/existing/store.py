@@ -274,7 +274,7 @@ class ExistingStore:
         names = option_names(ExistingSearchKwargs)
         check_names("a search over an existing store", options, names, elsewhere=_ELSEWHERE)
         checked = SearchOptions(**options)
-        checked.kinds(self.granularities)
+        checked.compared_granularities(self.granularities)
         if self.collection.metric() is None:
             for name in ("weights", "lexical", "min_score"):
                 if getattr(checked, name) is not None:
@@ -310,7 +310,7 @@ class ExistingStore:
         return Plan(
             Question(query, vector),
             k,
-            checked.kinds(self.granularities),
+            checked.compared_granularities(self.granularities),
             checked.parents,
             weights,
             wall,

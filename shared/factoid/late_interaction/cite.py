@@ -144,7 +144,7 @@ class CitedSentence:
     """
 
     text: str  # the sentence with its markers, after the text between it and the sentence before
-    sentence: str  # the sentence alone, without markers, as the model read it
+    plain: str  # the sentence alone, without markers, as the model read it
     start: int  # of the sentence with its markers, in characters of the cited answer
     end: int  # equal to the start if there is no sentence, as in white space
     citations: tuple[Citation, ...] = ()  # in the order of the claims
@@ -259,7 +259,7 @@ class PropCite:
         check_text(answer, "answer")
         citer = _AnswerCiter(self, passages)
         stretches = GrowingAnswer(answer).finish()
-        citer.prepare(stretches)
+        citer.add_propositions(stretches)
         sentences = tuple(map(citer.cite, stretches))
         self.last_report = citer.report
         return CitedAnswer(sentences)
@@ -343,7 +343,7 @@ class _AnswerCiter:
             self._tokens = self._ranker.tokens(self._passages) if self._passages else []
         return self._tokens
 
-    def prepare(self, stretches: Iterable[Stretch]) -> None:
+    def add_propositions(self, stretches: Iterable[Stretch]) -> None:
         """Make the propositions of all sentences in one call.
 
         Some propositionizers work in batches.
@@ -369,7 +369,7 @@ class _AnswerCiter:
         """Return the next sentence of the answer with its citations."""
         plain = stretch.plain
         is_cited = self._should_cite(stretch)
-        self.prepare([stretch])
+        self.add_propositions([stretch])
         claims = []
         if is_cited and self._passages:
             claims = list(self._claims(plain))
@@ -452,10 +452,16 @@ class _AnswerCiter:
         if self._options.min_margin is not None and margin < self._options.min_margin:
             self._counts["below_margin"] += 1
             return None
-        kind = Granularity.SENTENCE
         passage = self._passages[position]
-        [units] = self._ranker.placed_units([passage], kind)
-        hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
+        [units] = self._ranker.placed_units([passage], Granularity.SENTENCE)
+        hits = scorer.hits(
+            Granularity.SENTENCE,
+            passage,
+            position,
+            tokens[position],
+            units,
+            similarities[position],
+        )
         return Citation(
             position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score"))
         )

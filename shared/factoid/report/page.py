@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
+from factoid.evaluate.claims import claims
 from factoid.evaluate.comparison import Comparison, Tried
-from factoid.evaluate.measures import BUDGETS
+from factoid.evaluate.measures import BUDGETS, Answer
 from factoid.evaluate.statistics import Recommendation
 from factoid.files.atomic import write_file
-from factoid.report.figures import cost_and_quality, words_curve
+from factoid.report.figures import by_popularity, cost_and_quality, span, words_curve
 
 LARGEST = 2_000_000
 """Bytes of a page.
@@ -24,6 +25,7 @@ Of more questions than fit, those on which settings agree are shown without text
 
 _RESERVE = 120_000  # bytes for all but the questions
 _SHOWN = 320  # characters of a text
+_READING = 60  # characters of a reader's answer
 _BESIDE = ("passage", "sentence", "proposition")
 _DECIDING = ("Success@1", "Success@5", "within 100 words")
 _FOLDER = Path(__file__).parent
@@ -52,6 +54,8 @@ class QuestionView:
         right: "1" or "0" for each setting: whether the deciding measure is more than 0.
         verdicts: For each setting, what became of the question.
         best_units: Side by side, one of each kind; empty where the page has no room for them.
+        readings: For each setting, what a reader answered, in words; empty without one, or where
+            the page has no room for them.
     """
 
     number: int
@@ -62,6 +66,7 @@ class QuestionView:
     right: str
     verdicts: Sequence[str]
     best_units: Sequence[BestUnit]
+    readings: Sequence[str]
 
 
 def render(comparison: Comparison) -> str:
@@ -86,7 +91,11 @@ def render(comparison: Comparison) -> str:
     script = (_FOLDER / "script.js").read_text(encoding="utf-8")
     style = (_FOLDER / "style.css").read_text(encoding="utf-8")
     template = environment.get_template("question.html")
+    environment.filters["span"] = span
     questions = _fitting(comparison, template)
+    popularity = None
+    if comparison.bins:
+        popularity = by_popularity(comparison)
     return str(
         environment.get_template("page.html").render(
             comparison=comparison,
@@ -94,6 +103,8 @@ def render(comparison: Comparison) -> str:
             by_measure=recommendations(comparison),
             measures=comparison.measures,
             budgets=BUDGETS,
+            claims=claims(comparison),
+            popularity=popularity,
             curve=words_curve(comparison),
             costs=cost_and_quality(comparison),
             questions=list(map(jinja.utils.markupsafe.Markup, questions)),
@@ -152,7 +163,8 @@ def _fitting(comparison: Comparison, template: Any) -> list[str]:
     for number in range(len(comparison.asked)):
         view = _view(comparison, number)
         views.append(view)
-        without_texts = template.render(question=replace(view, best_units=()), names=names)
+        short_view = replace(view, best_units=(), readings=())
+        without_texts = template.render(question=short_view, names=names)
         htmls.append(without_texts)
         room -= len(without_texts.encode())
         if len(set(view.right)) == 1:
@@ -176,10 +188,14 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
     asked = comparison.asked[number]
     right = ""
     verdicts = []
+    readings = []
     for tried in comparison.tried:
+        answer = comparison.answers[tried.name][number]
         is_right = comparison.values_by_setting[tried.name][number] > 0
         right += str(int(is_right))
-        verdicts.append(comparison.answers[tried.name][number].verdict)
+        verdicts.append(answer.verdict)
+        if answer.readings:
+            readings.append(_readings(answer))
     best_units = []
     for kind in _BESIDE:
         setting = _of_kind(comparison, kind)
@@ -218,7 +234,17 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
         right,
         verdicts,
         best_units,
+        readings,
     )
+
+
+def _readings(answer: Answer) -> str:
+    """Return what a reader answered, in words."""
+    parts = []
+    for reading in answer.readings:
+        text = reading.text[:_READING] or "nothing"
+        parts.append(f"from {reading.words} words “{text}” (F1 {100 * reading.f1:.0f})")
+    return ", ".join(parts)
 
 
 def _of_kind(comparison: Comparison, kind: str) -> str:

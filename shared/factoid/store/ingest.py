@@ -65,6 +65,7 @@ class Recipe:
     propositionizer: Propositionizer | None = None  # None makes no propositions
     words: int = WORDS
     min_words: int = MIN_WORDS
+    join_paragraphs: bool = True
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
@@ -83,6 +84,7 @@ class Recipe:
             _name_of(self.propositionizer),
             self.words,
             self.min_words,
+            self.join_paragraphs,
             self.unsupported,
             self.template,
         ]
@@ -207,7 +209,7 @@ def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int 
 def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
     units: dict[Granularity, int] = {}
     if counts["documents"]:
-        units = {kind: counts[kind] for kind in GRANULARITIES}
+        units = {granularity: counts[granularity] for granularity in GRANULARITIES}
     return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
 
 
@@ -282,7 +284,11 @@ def _lookups(
 def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     """Return the passages of a document."""
     passages = split_passages(
-        document, words=recipe.words, min_words=recipe.min_words, sentences=recipe.sentences
+        document,
+        words=recipe.words,
+        min_words=recipe.min_words,
+        join_paragraphs=recipe.join_paragraphs,
+        sentences=recipe.sentences,
     )
     if not passages and document.text.strip():
         passages = [whole_passage(document)]  # only headings or front matter: it can still be found
@@ -320,18 +326,18 @@ def assemble(
     granularity, so that searches at it also find the passage.
     """
     units = {unit.id: unit for unit in passages}
-    for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
-        if kind not in granularities:
+    for granularity in (Granularity.SENTENCE, Granularity.PROPOSITION):
+        if granularity not in granularities:
             continue
         children = list(propositions)
-        if kind is Granularity.SENTENCE:
+        if granularity is Granularity.SENTENCE:
             children = []
             for passage in passages:
                 children += split_sentences(passage)
         parents = {unit.parent_id for unit in children}
         for passage in passages:
             if passage.id not in parents:
-                children += own_children(passage, [kind])
+                children += own_children(passage, [granularity])
         for unit in children:
             units[unit.id] = unit
     return list(units.values())
@@ -345,9 +351,9 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     if not passage.text.strip():
         return []
     children = []
-    for kind in granularities:
-        if kind is not passage.granularity:
-            child = child_unit(passage, passage.text, kind, passage.start, passage.end)
+    for granularity in granularities:
+        if granularity is not passage.granularity:
+            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
             children.append(replace(child, visible=passage.visible))
     return children
 
@@ -361,18 +367,18 @@ def whole_passage(document: Document) -> Unit:
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
     """Return the positions of units that have to be encoded, or their passage could not be found.
 
-    In a store of propositions or sentences these are passages without a searched unit among the
-    units, and units of granularities that are not searched whose passage is neither among the units
-    nor stored.
+    In a store of propositions or sentences these are passages without a unit that the store encodes
+    among the units, and units of other granularities whose passage is neither among the units nor
+    stored.
     """
     if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
         return set()
     passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
-    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    represented = {unit.parent_id for unit in units if store.encodes(unit)}
     others: list[tuple[int, Unit]] = []
     above: set[str] = set()
     for position, unit in enumerate(units):
-        if unit.text.strip() and not store.searches(unit):
+        if unit.text.strip() and not store.encodes(unit):
             others.append((position, unit))
             if unit.granularity is not Granularity.PASSAGE:
                 above.add(unit.parent_id)
@@ -400,14 +406,14 @@ def encode(
     known: Mapping[str, Vectors] = MappingProxyType({}),
     progress: Callable[..., None] | None = None,
 ) -> dict[int, Vectors]:
-    """Return the vector of each searched unit, and of others, by position.
+    """Return the vector of each unit that the store encodes, and of others, by position.
 
     Equal texts are encoded once. Shape: (dim,).
 
     Args:
         store: The store.
         units: The units.
-        others: Positions of units that are encoded, too, though they are not searched.
+        others: Positions of units of other granularities that are encoded, too.
         known: Vectors of texts that need not be encoded again.
         progress: Called with the number of `texts` each time that some were encoded.
 
@@ -480,7 +486,7 @@ def _positions(
     template = store.template  # read from the store once
     positions: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
-        if position in others or store.searches(unit):
+        if position in others or store.encodes(unit):
             positions.setdefault(encoded_text(unit, template), []).append(position)
     if positions:
         _encoder_of(store)  # a missing one is an error even where all vectors are known
@@ -559,6 +565,6 @@ def add_embedded(
         units += own_children(passage, store.granularities)
     by_position: dict[int, Vectors] = {}
     for position, unit in enumerate(units):
-        if store.searches(unit):
+        if store.encodes(unit):
             by_position[position] = vectors[unit.document_id]
     replace_documents(store, batch, units, by_position)

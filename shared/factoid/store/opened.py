@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +22,14 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import Snapshot, metadata_keys
 from factoid.store.database.transaction import Transaction
-from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
+from factoid.store.indexes.build import (
+    Builder,
+    LexicalBuilder,
+    MixedPassagesBuilder,
+    VectorBuilder,
+)
 from factoid.store.indexes.live import LiveIndexes
-from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
+from factoid.store.indexes.wall import MIXED_PASSAGES
 from factoid.store.options import SearchOptions
 from factoid.store.settings import (
     DEFAULT_GRANULARITIES,
@@ -114,27 +119,29 @@ class OpenedStore:
         template = known["embed_template"] or EMBED_TEMPLATE
         return with_metadata(template, metadata_keys(known["embed_metadata"]))
 
-    def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded.
+    def encodes(self, unit: Unit) -> bool:
+        """Return whether a unit gets a vector.
 
-        Its granularity is searched, and its text is more than white space.
+        Its granularity is one of the store's, and its text is more than white space.
         """
         return unit.granularity in self.granularities and bool(unit.text.strip())
 
-    def compared(
-        self, options: SearchOptions, searched: Sequence[Granularity] | None = None
+    def compared_granularities(
+        self, options: SearchOptions, available: Sequence[Granularity] | None = None
     ) -> list[Granularity]:
-        """Return the granularities that a search compares with the query, of all or of some.
+        """Return the granularities that a search compares with the query.
+
+        They are chosen from `available`, by default from all that the store encodes.
 
         Raises:
             InvalidInputError: One of them cannot be compared.
         """
-        return options.kinds(
-            searched or self.granularities, substitute=not self.named_granularities
+        return options.compared_granularities(
+            available or self.granularities, substitute=not self.named_granularities
         )
 
-    def search_also(self, granularities: Iterable[str]) -> None:
-        """Search further granularities, since units of them are being added.
+    def encode_also(self, granularities: Iterable[str]) -> None:
+        """Encode units of further granularities, too, since some are being added.
 
         It does nothing if the store was opened with granularities by name.
         """
@@ -143,7 +150,7 @@ class OpenedStore:
             return
         for name in names.difference(self.granularities):
             self.indexes.add(name, self.vector_builder)
-        self.granularities = tuple(kind for kind in GRANULARITIES if kind in names)
+        self.granularities = _in_order(names)
 
     @contextmanager
     def commit(self, embed_metadata: Sequence[str] | None) -> Iterator[Transaction]:
@@ -219,7 +226,7 @@ def open_store(
     try:
         with connections.reading() as snapshot:
             check_identity(snapshot, "was opened with", **_identity(encoder, template, keys))
-            searched = named or _stored_granularities(snapshot, encoder)
+            encoded = named or _stored_granularities(snapshot, encoder)
         settings = keep_settings(connections, dtype=dtype, **requested)
     except BaseException:
         connections.close()
@@ -227,7 +234,7 @@ def open_store(
 
     # -- Indexes --
     vectors = VectorBuilder(settings, device, gpu_shard, gpu_float16, mmap)
-    builders: dict[str, Builder] = dict.fromkeys(searched, vectors)
+    builders: dict[str, Builder] = dict.fromkeys(encoded, vectors)
     builders[MIXED_PASSAGES] = MixedPassagesBuilder()
     builders[LEXICAL] = LexicalBuilder(settings.language)
     indexes = LiveIndexes(connections, builders, progress=progress)
@@ -235,7 +242,7 @@ def open_store(
         connections=connections,
         indexes=indexes,
         encoder=encoder,
-        granularities=searched,
+        granularities=encoded,
         named_granularities=named,
         vector_builder=vectors,
         settings=settings,
@@ -264,8 +271,13 @@ def _stored_granularities(snapshot: Snapshot, encoder: Encoder | None) -> tuple[
     default: tuple[Granularity, ...] = DEFAULT_GRANULARITIES
     if encoder is None:
         default = GRANULARITIES
-    names = {*(snapshot.granularities or default), *snapshot.searched()}
-    return tuple(kind for kind in GRANULARITIES if kind in names)
+    names = {*(snapshot.granularities or default), *snapshot.encoded_granularities()}
+    return _in_order(names)
+
+
+def _in_order(names: Collection[str]) -> tuple[Granularity, ...]:
+    """Return granularities by name, coarsest first."""
+    return tuple(granularity for granularity in GRANULARITIES if granularity in names)
 
 
 def _identity(

@@ -21,7 +21,7 @@ from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.database.transaction import Selection, check_unit
+from factoid.store.database.transaction import Selection, check_units
 from factoid.store.indexes.wall import MIXED_PASSAGES
 from factoid.store.ingest import (
     AddReport,
@@ -35,7 +35,15 @@ from factoid.store.ingest import (
 from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
-from factoid.store.search import Query, allowed_ids, allowed_units, search, stored_by_id
+from factoid.store.search import (
+    Queries,
+    allowed_ids,
+    allowed_units,
+    open_document_ids,
+    passages_around,
+    search,
+    stored_by_id,
+)
 from factoid.store.sources import Sources
 from factoid.store.token_cache import TokenVectorCache
 from factoid.store.token_rerank import token_reranked_search
@@ -48,7 +56,7 @@ from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import TuneRow, WeightsReport, tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Document, Granularity, Hit, Metadata, Unit
+from factoid.units import Document, Granularity, Hit, Metadata, Unit, whole_number
 from factoid.vectors import AUTO, Similarity
 
 
@@ -171,13 +179,13 @@ class UnitStore:
         """The granularities that are encoded and searched."""
         return self.opened.granularities
 
-    def compared(self, options: SearchOptions) -> list[Granularity]:
+    def compared_granularities(self, options: SearchOptions) -> list[Granularity]:
         """Return the granularities that a search compares with the query.
 
         Raises:
             InvalidInputError: One of them cannot be compared.
         """
-        return self.opened.compared(options)
+        return self.opened.compared_granularities(options)
 
     @property
     def progress(self) -> bool | None:
@@ -233,6 +241,7 @@ class UnitStore:
         propositionizer: Propositionizer | None = None,
         words: int = WORDS,
         min_words: int = MIN_WORDS,
+        join_paragraphs: bool = True,
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
@@ -253,6 +262,8 @@ class UnitStore:
             words: Up to so many words sentences are packed into a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before,
                 which may then have more than `words`.
+            join_paragraphs: Whether short paragraphs of a section become one passage; False is the
+                paper's splitting (Appendix A).
             unsupported: What to do with propositions that their passage does not support, as in
                 `factoid.propositions.decompose`.
             sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a
@@ -281,6 +292,7 @@ class UnitStore:
             cache,
             words=words,
             min_words=min_words,
+            join_paragraphs=join_paragraphs,
             sentences=sentences,
             unsupported=unsupported,
         )
@@ -337,18 +349,17 @@ class UnitStore:
             raise InvalidInputError(
                 f"got {len(vectors)} vectors for {len(units)} units: expected one each"
             )
-        for unit in units:
-            check_unit(unit)
+        check_units(units)
         by_position: dict[int, Vectors | None] = {}
         if vectors is None:
-            self.opened.search_also({unit.granularity for unit in units})
+            self.opened.encode_also({unit.granularity for unit in units})
             by_position |= encode(self.opened, units, lone_units(self.opened, units))
             embed_metadata = self.embed_metadata
         else:
             by_position |= enumerate(vectors)
             pairs = zip(units, vectors, strict=True)
             kinds = {unit.granularity for unit, vector in pairs if vector is not None}
-            self.opened.search_also(kinds)
+            self.opened.encode_also(kinds)
         stored = []
         for position, unit in enumerate(units):
             stored.append(StoredUnit(unit, by_position.get(position)))
@@ -470,12 +481,45 @@ class UnitStore:
         with self.opened.connections.reading() as snapshot:
             return stored_by_id(snapshot, ids, documents=documents)
 
-    def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded.
+    def around(
+        self,
+        unit_id: str,
+        count: int = 1,
+        *,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+    ) -> list[Unit]:
+        """Return the passage of a unit with the passages around it, in order of the text.
 
-        Its granularity is searched, and its text is more than white space.
+        These are `count` passages before and after, without those that a filter excludes. [] if the
+        id is unknown, or the filter excludes the unit.
+
+        Raises:
+            InvalidInputError: The count is negative, or the filter is invalid.
         """
-        return self.opened.searches(unit)
+        whole_number("count", count, least=0)
+        condition = None
+        if filter is not None:
+            condition = to_condition(filter)
+        work = partial(passages_around, condition, unit_id, count)
+        return self.opened.indexes.at([MIXED_PASSAGES], work)
+
+    def document_ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
+        """Return the ids of documents whose texts are stored, oldest first.
+
+        With a filter these are the documents that it lets a search return.
+        """
+        if filter is None:
+            with self.opened.connections.reading() as snapshot:
+                return snapshot.document_ids_with_texts()
+        work = partial(open_document_ids, to_condition(filter))
+        return self.opened.indexes.at([MIXED_PASSAGES], work)
+
+    def encodes(self, unit: Unit) -> bool:
+        """Return whether a unit gets a vector.
+
+        Its granularity is one of the store's, and its text is more than white space.
+        """
+        return self.opened.encodes(unit)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id, leaving out units without one.
@@ -849,12 +893,12 @@ class UnitStore:
     ) -> list[list[Hit]]:
         """Search with checked options, by the ranker that they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
-        query = Query.of(self.opened, texts, vectors, k, SearchOptions(**options))
-        if query.options.by_tokens:
-            return token_reranked_search(self.opened, query)
-        if query.options.rerank is not None:
-            return reranked_search(self.opened, query)
-        return search(self.opened, query)
+        queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
+        if queries.options.by_tokens:
+            return token_reranked_search(self.opened, queries)
+        if queries.options.rerank is not None:
+            return reranked_search(self.opened, queries)
+        return search(self.opened, queries)
 
     def _sources_of(self, key: str | Sequence[str] | None) -> Sources | None:
         if key is None:

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 Span = tuple[int, int]
-Kind = Literal["heading", "paragraph", "item", "row", "code"]
+BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
 
 
 class Visible(NamedTuple):
@@ -133,7 +133,7 @@ class Block:
         number: Of an item, how many characters at its start are its number, such as "A. ".
     """
 
-    kind: Kind
+    kind: BlockKind
     start: int
     end: int
     visible: Visible

@@ -149,7 +149,7 @@ class LexicalIndex:
         self._present = np.empty(0, np.bool_)  # False for removed texts
         # The rows of the latest search, and their places.
         self._latest: tuple[RowIds | None, RowIds] = (None, self._rows)
-        self._prepare()
+        self._count_passages()
 
     @classmethod
     def from_arrays(cls, language: str, arrays: Mapping[str, Any]) -> Self:
@@ -179,7 +179,7 @@ class LexicalIndex:
         index._rows = rows
         index._lengths = lengths
         index._present = np.ones(len(rows), np.bool_)
-        index._prepare()
+        index._count_passages()
         return index
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -221,7 +221,7 @@ class LexicalIndex:
             self._append(block, list(islice(remaining, len(block))))
         if np.count_nonzero(~self._present) > _REMOVED * len(self._present):
             self._drop_removed()
-        self._prepare()
+        self._count_passages()
 
     def places(self, rows: RowIds) -> RowIds:
         """Return the place of each row's text, for `shares`, or -1 for an unknown row. Shape: (n,).
@@ -355,10 +355,10 @@ class LexicalIndex:
         self._rows = self._rows[self._present]
         self._lengths = self._lengths[self._present]
         self._present = np.ones(len(self._rows), np.bool_)
-        self._prepare()
+        self._count_passages()
 
-    def _prepare(self) -> None:
-        """Compute what all searches need."""
+    def _count_passages(self) -> None:
+        """Count the passages and their average length, and find their rows."""
         self._count = int(np.count_nonzero(self._present))
         self._every_place = np.arange(len(self._rows))
         if self._count == len(self._rows) and _ascends(self._rows):

@@ -235,7 +235,9 @@ class ChatPropositionizer(ABC):
     def _prompt(self, passage: Unit) -> tuple[str, int]:
         """Return the prompt of a passage, and about how many tokens it and its answer have."""
         prompt = prompt_for(passage, self.prompt)
-        return prompt, rough_tokens(prompt) + round(ANSWER_RATIO * rough_tokens(passage.searched))
+        return prompt, rough_tokens(prompt) + round(
+            ANSWER_RATIO * rough_tokens(passage.search_text)
+        )
 
     def _read(self, reply: Reply, expected: int) -> list[str]:
         """Count the tokens of an answer, and return its propositions."""

@@ -54,6 +54,10 @@ def describe(
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut, subject)
+    end = tree.subtree(child)[-1] + 1
+    ends_openly = end <= head and tree.is_word(end - 1) and tree.is_word(end)
+    if ends_openly and is_set_off(tree, child):
+        return None  # "The log, which is a list of events received, …" has to end with a mark
     relative = tree.deps[child] == "acl:relcl"
     if not relative and tree.tags[child] != "VBN":
         return None
@@ -88,6 +92,8 @@ def describe(
     ):
         return None  # "The signs are a light that flashes"
     if relative:
+        if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
+            return None  # "A vector is a list whose last part is left out"
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
@@ -95,9 +101,8 @@ def describe(
     leading = range(_first_word(tree, child), child)
     if not all(tree.tags[token] == "RB" for token in leading):
         return None  # "(as defined in …)"
-    unclear = is_set_off(tree, child) and (
-        tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child)
-    )
+    is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
+    unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
     if unclear and tree.words[child - 1] != "(":
         return None  # another noun may be meant
     described = subject_head if predicate else noun
@@ -131,6 +136,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
+    if word == "where" and _is_formula(tree, tokens(antecedent)):
+        return None
     if (
         tree.deps[pronoun] in ("obj", "obl")
         and word not in ("where", "whose")
@@ -152,12 +159,21 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
     """
     if tree.lower[verb] in ("means", "mean", "meant"):
         return False
-    if tree.deps[noun] == "nmod":
+    if tree.deps[noun] in ("nmod", "obl:agent"):
         return False  # "the monitor of X, which …": either may be meant
     if tree.tags[noun] in PROPER:
         return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
     finite = tree.finite(verb)
     return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
+
+
+def _is_formula(tree: Tree, phrase: Collection[int]) -> bool:
+    """Return whether a phrase holds code or "its own …", of which "where" says a part."""
+    return any("`" in tree.words[token] or tree.tags[token] == "PRP$" for token in phrase)
+
+
+def _has_whose(tree: Tree, verb: int) -> bool:
+    return tree.has_word(tree.subtree(verb), ("whose",))
 
 
 def _precedes_verb(tree: Tree, pronoun: int) -> bool:

@@ -24,7 +24,7 @@ from itertools import chain, pairwise
 from types import MappingProxyType
 
 from factoid.propositions.syntax.asides import ASIDES, describe
-from factoid.propositions.syntax.doubt import is_doubtful
+from factoid.propositions.syntax.doubt import is_doubtful, loses_negation
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
@@ -65,6 +65,18 @@ _DO = frozenset({"do", "does", "did", "to"})
 # Tags before "and" where both verbs share what follows.
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})
 _BREAKS = (";", ":", "–", "—", "--")
+_DASH_BREAKS = frozenset({"–", "—", "--"})
+_CONDITIONS = frozenset("if unless when whenever once where provided".split())
+_TRAILING_CONDITIONS = _CONDITIONS | {"until"}
+# Adverbs before a verb that do not end in "ly".
+_ADVERBS = frozenset(
+    "also then not n't n’t never still now often always only just so therefore thus even already "
+    "soon hence too ever again later sometimes instead further rather either thereby typically "
+    "otherwise almost yet perhaps".split()
+)
+_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
+_TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
+_FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -99,7 +111,8 @@ class _Splitter:
             antecedent = swap.get(subject_head, [])
         self._describe(head, cut, antecedent)
         shared = antecedent
-        if not shared and subject_head is not None:
+        is_oblique = subject_head is not None and tree.child(subject_head, "case") is not None
+        if not shared and subject_head is not None and not is_oblique:
             shared = repeatable(tree, subject_head, cut)
         self._adverbial(head, cut, shared)
         before = {*cut}
@@ -173,6 +186,8 @@ class _Splitter:
             if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
             if tree.subjects[joined] is not None or tree.child(joined, "expl") is not None:
+                if self._is_conditional(head, joined):
+                    continue
                 limited = any(token not in cut for token in self._fronted(head, joined))
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
@@ -206,6 +221,10 @@ class _Splitter:
         if not self._is_joined(head, joined):
             return False
         subtree = tree.subtree(joined)
+        content = [token for token in subtree if tree.deps[token] not in ("cc", "punct")]
+        around = tree.words[max(0, content[0] - 1) : content[0] + 2 : 2]
+        if around == ["(", ")"]:
+            return False  # "… and (i) the fee was not paid"
         if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
             # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
             return False
@@ -213,9 +232,11 @@ class _Splitter:
         if tree.has_tag(before, RELATIVE_TAGS):
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
-            breaks = tree.words[max(subtree[0] - 1, 0) : subtree[0] + 1]
-            after_break = not set(_BREAKS).isdisjoint(breaks)
-            return after_break and tree.is_clause(joined) and tree.subjects[joined] is not None
+            return (
+                self._follows_break(subtree[0])
+                and tree.is_clause(joined)
+                and tree.subjects[joined] is not None
+            )
         verbal = (
             tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries[joined])
         )
@@ -224,6 +245,19 @@ class _Splitter:
         before_head = [child for child in tree.children[head] if child < head]
         negated = tree.has_word(before_head, _NEGATION)
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
+
+    def _follows_break(self, first: int) -> bool:
+        """Return whether a clause begins at a semicolon, a colon or a dash.
+
+        The second of two dashes closes an aside.
+        """
+        for token in range(max(first - 1, 0), first + 1):
+            mark = self.tree.words[token]
+            if mark in _DASH_BREAKS and not _DASH_BREAKS.isdisjoint(self.tree.words[:token]):
+                return False
+            if mark in _BREAKS:
+                return True
+        return False
 
     def _is_joined(self, head: int, joined: int) -> bool:
         """Return whether a conjunction or a mark surely joins a clause to that of its head.
@@ -241,15 +275,19 @@ class _Splitter:
         if tree.has_tag(earlier, ("VBG",)) and tree.tags[head] != "VBG":
             return False
         near = range(max(0, first - 2), min(first + 2, joined))
-        conjunctions = [token for token in near if tree.deps[token] == "cc"]
+        conjunctions = []
+        for token in near:
+            if tree.deps[token] == "cc" and tree.heads[token] in (head, joined):
+                conjunctions.append(token)
         if not conjunctions:
-            marks = tree.words[max(0, first - 1) : first + 1]
-            if not set(_BREAKS).isdisjoint(marks):
+            if self._follows_break(first):
                 return True
             # "reads, writes and closes": the conjunction stands before a later one.
             later = [other for other in conjuncts if other > joined]
             return any(tree.child(other, "cc") is not None for other in later)
         cc = conjunctions[0]
+        if tree.words[cc] == "/":
+            return False
         if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
             return False  # "but since it is late – and dark – we stay"
         before = tree.lower[tree.subtree(head)[0] : cc]
@@ -261,14 +299,20 @@ class _Splitter:
         if before[-1:] == ["here"]:
             return False  # "here and there"
         has_subject = tree.subjects[joined] is not None
+        if has_subject and tree.lower[cc + 1] in ("also", "only", "even", "not"):
+            return (
+                False  # "not only reads, but also writes files", where "writes" is read as a noun
+            )
         if has_subject and before[-1:] != [","] and self._may_join_nouns(cc, head, joined):
             return False
         if before[-1:] == [","] and "," in before[:-1]:
             start = cc - 1 - before[-2::-1].index(",")
             item = range(start, cc - 1)
-            if has_subject and not tree.has_tag(item, (*VERB, "MD")):
+            if has_subject and not tree.has_tag(item, _FINITE_OR_BASE):
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
+            if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
+                return False  # "includes loans and any monies owed": a participle
             for child in tree.children[joined]:
                 if child > joined and tree.deps[child] not in ("punct", "parataxis"):
                     return True
@@ -314,8 +358,20 @@ class _Splitter:
                 return False
         if tree.has_dep(before_verb, ("nsubj", "nsubj:pass", "expl", "mark")):
             return False
+        for child in tree.all(joined, "advmod"):
+            is_adverb = tree.lower[child] in _ADVERBS or tree.lower[child].endswith("ly")
+            if child < joined and not is_adverb and tree.tags[child + 1] in ("MD", "VBZ", "VBP"):
+                return False  # a name that was read as an adverb
+        for child in tree.all(joined, "advcl"):
+            opening = tree.lower[tree.subtree(child)[0]]
+            if child > joined and opening in _TRAILING_CONDITIONS:
+                return False  # "ignores the proxy and goes on if …": both hold only then
         inner = [token for token in between if tree.is_word(token) and tree.deps[token] != "cc"]
         with_subject = [token for token in between if tree.subjects[token] is not None]
+        for token in between:
+            is_verb = tree.tags[token] in ("VBP", "VBZ", "VBD", "MD")
+            if is_verb and tree.deps[token] not in ("conj", "aux", "aux:pass", "cop"):
+                return False  # "to ensure you read it and are ready"
         if tree.has_tag(between, RELATIVE_TAGS) or any(map(tree.is_clause, with_subject)):
             # "a bucket that is closed but is configured": which of both verbs is joined?
             return False
@@ -359,7 +415,8 @@ class _Splitter:
         if inner and tree.tags[inner[-1]] in _STRANDED:
             return False  # "governed by and construed in accordance with …"
         # "cause it to emit a message and then wait": the nearest infinitive
-        return tree.tags[joined] != "VB" or not tree.has_tag(inner, ("VB",))
+        is_base_form = tree.tags[joined] in ("VB", "VBP") and tree.lower[joined] != "are"
+        return not is_base_form or bool(auxiliaries) or not tree.has_tag(inner, ("VB",))
 
     def _is_someone(self, head: int) -> bool:
         """Return whether the subject of a clause is likely a person who acts."""
@@ -402,13 +459,16 @@ class _Splitter:
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject that also apply to a coordinated clause.
 
-        Such are "In 1990, …" and "If it rains, …".
+        Such are "In 1990, …" and "If it rains, …". A condition always does.
         """
         tree = self.tree
         subject = tree.subjects[head]
         joined_subject = tree.subjects[joined]
-        if subject is None:
-            return []
+        conditions = []
+        if tree.deps[joined] == "conj":
+            conditions = self._conditions(head)
+        if subject is None or conditions:
+            return conditions
         phrase = tree.subtree(joined)
         for token in phrase:
             word = tree.lower[token]
@@ -430,6 +490,40 @@ class _Splitter:
             if child < subject and not self._is_connective(child):
                 fronted.append(child)
         return fronted
+
+    def _is_conditional(self, head: int, joined: int) -> bool:
+        """Return whether a clause with a subject of its own may hold only on a condition before it.
+
+        Neither may its subject be an infinitive behind it: "… and is easy to clean".
+        """
+        tree = self.tree
+        subject = tree.subjects[joined]
+        if subject is not None and subject > joined and tree.deps[subject] == "csubj":
+            return tree.child(joined, "expl") is None
+        if tree.deps[joined] == "parataxis":
+            return False
+        if tree.lower[:2] == ["not", "only"]:
+            return True
+        for token in range(tree.subtree(joined)[0]):
+            word = tree.lower[token]
+            if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
+                return not (word in _TIMES and tree.is_past(head))
+        return False
+
+    def _conditions(self, head: int) -> list[int]:
+        """Return the clauses before a verb that say when it holds."""
+        tree = self.tree
+        subject = tree.subjects[head]
+        start = head if subject is None else min(head, subject)
+        conditions = []
+        for child in tree.all(head, "advcl"):
+            opening = tree.lower[tree.subtree(child)[0]]
+            if child > start or opening not in _CONDITIONS:
+                continue
+            if opening in _TIMES and tree.is_past(head):
+                continue
+            conditions.append(child)
+        return conditions
 
     def _is_connective(self, adverbial: int) -> bool:
         """Return whether an adverbial only relates its clause to the text before.
@@ -545,6 +639,7 @@ def split_clauses(
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
     doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
-    if len(splitter.statements) > 1 and doubtful:
+    is_split = len(splitter.statements) > 1
+    if (is_split and doubtful) or loses_negation(tree, splitter.statements):
         return [list(range(len(tree.words)))]
     return splitter.statements

@@ -21,6 +21,8 @@ _SUBORDINATE = frozenset(
     "once as if when because since although though whereas unless until even than such well "
     "whether i.e. e.g. which who".split()
 )
+_NEGATIONS = frozenset("not n't n’t never neither nor no".split())
+_FINITE = ("VBZ", "VBP", "VBD", "MD")
 _JOINTS = frozenset("-‐‑/_@#+=")
 
 
@@ -40,8 +42,17 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True
         if _ends_early(tree, items):
             return True
+    for items in statements[1:]:
+        if items and isinstance(items[0], int) and tree.tags[items[0]] in _FINITE:
+            return True  # a statement without its subject
     opening = tokens(statements[0])  # "If it rains, …", which may be repeated
     return any(_depends(tree, items, opening) for items in statements[1:])
+
+
+def loses_negation(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
+    """Return whether a negation stands in no statement, such as the "Nor" that opens a sentence."""
+    lost = set(range(len(tree.words))).difference(*map(tokens, statements))
+    return tree.has_word(lost, _NEGATIONS)
 
 
 def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:

@@ -79,9 +79,12 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
+    whole = tree.subtree(noun)
+    if not set(range(phrase[0], phrase[-1])) <= set(whole):
+        return []  # other words stand between its own
     if tree.has_word(phrase, ("but",)):
         return []  # two contrasted phrases are not one subject
-    if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
+    if tree.tags[phrase[0]] in ("IN", "TO", *RELATIVE_TAGS) or _is_cut_short(tree, noun, phrase):
         return []  # it is not known where the subject begins or ends
     return list(phrase) if len(phrase) <= _LONGEST else []
 
@@ -205,6 +208,8 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
     if has_mark or tree.has_word(tree.children[head], ("otherwise",)):
         return True
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
+    if words[:1] == ["nor"]:
+        return True
     if words[-1:] == ["otherwise"]:
         return True
     if words[:1] == ["or"] or words[:1] == ["and"]:

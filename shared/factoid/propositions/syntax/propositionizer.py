@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from importlib.resources import as_file, files
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
-from factoid.propositions.syntax.phrases import rests_on_clause_before, stands_alone
+from factoid.propositions.syntax.phrases import RELATIVE_TAGS, rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import Tree, tokenize
+from factoid.propositions.syntax.tree import Tree, load_parser, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 VERSION = 12  # raise when the same text may give other propositions
 
@@ -53,8 +48,8 @@ class SyntaxPropositionizer:
         sentences = [_sentences(passage) for passage in passages]
         texts: list[str] = []
         for passage_sentences in sentences:
-            for _, parts in passage_sentences:
-                texts += parts
+            for sentence in passage_sentences:
+                texts += sentence.parts
         propositions = []
         with at_work(), self._alone.lock:
             trees = self._parse(texts)
@@ -63,13 +58,13 @@ class SyntaxPropositionizer:
         return propositions
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
-        nlp = _parser()
+        nlp = load_parser()
         sentences = (tokenize(nlp, text) for text in texts)
         for doc, words in nlp.pipe(sentences, as_tuples=True, batch_size=256):
             yield Tree(doc, words)
 
     def _propositions(
-        self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]
+        self, passage: Unit, sentences: Iterable[_Sentence], trees: Iterator[Tree]
     ) -> list[str]:
         """Return the propositions of a passage with these sentences.
 
@@ -77,18 +72,23 @@ class SyntaxPropositionizer:
         """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)
-        discourse = Discourse(above, opens)
+        discourse = Discourse(above, opens, passage.search_text)
         propositions: list[str] = []
-        for text, texts in sentences:
+        for text, texts, begins in sentences:
+            if begins:
+                discourse.begin_item()
             if not texts:
                 propositions.append(text)  # code, or too long
-                discourse = Discourse(above, opens)  # nobody knows whom it spoke of
+                discourse = Discourse(
+                    above, opens, passage.search_text
+                )  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             trees_to_split = [whole]
             rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
-            if parts and all(map(_is_clause, parts)) and not any(rest_on_others):
+            ends = not any(map(_announces, parts[:-1]))
+            if parts and ends and all(map(_is_clause, parts)) and not any(rest_on_others):
                 trees_to_split = parts
             for tree in trees_to_split:
                 propositions += self._split(tree, text, discourse)
@@ -108,42 +108,54 @@ class SyntaxPropositionizer:
         return [text for text in texts if text]
 
 
+def _announces(tree: Tree) -> bool:
+    """Return whether a part of a sentence says nothing without the next one.
+
+    Such are "The order is as" and "You need the following parts".
+    """
+    if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
+        return True
+    return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower
+
+
 def _is_clause(tree: Tree) -> bool:
     """Return whether a part of a sentence is a clause with a subject that stands alone."""
     if not tree.is_clause(tree.root) or tree.subjects[tree.root] is None:
         return False
+    if tree.tags[0] in RELATIVE_TAGS:
+        return False  # "what we see and hear"
     return stands_alone(tree, range(len(tree.words)), words=0)
 
 
-def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
-    """Return the sentences of a passage as a reader sees them, with the texts to parse.
+class _Sentence(NamedTuple):
+    """A sentence as a reader sees it, on one line.
 
-    Each sentence is on one line.
-
-    These are the sentence and the parts between its semicolons and colons, but none for code, rows
-    of tables and overlong sentences.
+    The texts to parse are the sentence and the parts between its semicolons and colons, but none
+    for code, rows of tables and overlong sentences.
     """
-    sentences: list[tuple[str, list[str]]] = []
+
+    text: str
+    parts: list[str]
+    begins_item: bool  # of a list, or the paragraph behind one
+
+
+def _sentences(passage: Unit) -> list[_Sentence]:
+    """Return the sentences of a passage with the texts to parse."""
+    sentences: list[_Sentence] = []
+    last = None
     for sentence in sentences_in(passage):
+        block = sentence.block
+        is_new = block is not last
+        begins = is_new and (block.kind == "item" or (last is not None and last.kind == "item"))
+        last = block
         text = " ".join(sentence.visible.text.split())
-        if (
-            sentence.block.kind in ("code", "row")
-            or len(max(text.split(), key=len)) > _LONGEST_WORD
-        ):
-            sentences.append((text, []))
+        if block.kind in ("code", "row") or len(max(text.split(), key=len)) > _LONGEST_WORD:
+            sentences.append(_Sentence(text, [], begins))
             continue
         parts = [part for part in _BREAK.split(text) if part]
         is_quoted = any(part.count('"') % 2 or part.count("`") % 2 for part in parts)
         if len(parts) < 2 or "(" in text or is_quoted:
-            sentences.append((text, [text]))
+            sentences.append(_Sentence(text, [text], begins))
         else:
-            sentences.append((text, [text, *parts]))
+            sentences.append(_Sentence(text, [text, *parts], begins))
     return sentences
-
-
-@cache
-def _parser() -> Language:
-    import spacy
-
-    with as_file(files("factoid.propositions.syntax") / "model") as path:
-        return spacy.load(path)

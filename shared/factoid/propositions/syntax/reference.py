@@ -10,6 +10,7 @@ than a pronoun.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,15 +19,16 @@ from typing import NamedTuple
 from factoid.propositions.syntax.headings import (
     HONORIFICS,
     PEOPLE,
+    THINGS,
+    EntityKind,
     Headings,
-    Kind,
+    entity_kind,
     head_noun,
     is_name,
-    kind,
 )
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, tokenize
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, load_parser, tokenize
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {
@@ -69,6 +71,18 @@ _POINTERS = frozenset(
     "screenshot diagram image "
     "snippet following above list lists default defaults".split()
 )
+_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
+_OPEN_QUESTION = frozenset("whether if how what why".split())
+_SOMEBODY = re.compile(r"\b(?:he|she|his|him|her)\b", re.IGNORECASE)
+_NAMED_THINGS = LEXICON["landmarks"] | LEXICON["organisations"]
+# "The tyre touches the rim, but it is wrong": it is what was said before.
+_OF_EVENTS = frozenset(
+    "correct incorrect wrong true false ok okay fine bug normal intentional expected intended "
+    "deliberate".split()
+)
+_RELATIONAL = frozenset(
+    "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
+)
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
 )
@@ -90,7 +104,7 @@ class Entity(NamedTuple):
     """A person or thing that was mentioned."""
 
     name: str  # "" if nothing is known
-    kind: Kind = Kind.UNKNOWN
+    kind: EntityKind = EntityKind.UNKNOWN
     proper: bool = False
 
 
@@ -101,6 +115,7 @@ class Discourse:
     headings: Headings
     # The passage may be the first under its heading; in a later one "it" means the passage before.
     opens: bool = True
+    text: str = ""  # of the passage: a heading that it does not write may be the name of a kind
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
@@ -109,9 +124,15 @@ class Discourse:
     rival: bool = False  # the last subject was a person who cannot be named here
     people: dict[str, Entity] = field(default_factory=dict)  # "he" or "she" → who that was
     sorts: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
-    learned: dict[str, Kind] = field(default_factory=dict)  # name → what the passage says it is
+    # name → what the passage says it is
+    learned: dict[str, EntityKind] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)  # proper subjects
+    someone: bool = False  # one person was spoken of, whom "they" may mean
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
+
+    def begin_item(self) -> None:
+        """Forget the last subject: an item of a list does not go on from the one before."""
+        self.subject = Entity("")
 
     def read(self, tree: Tree) -> dict[int, Mention]:
         """Return what the referring expressions of the next sentence stand for.
@@ -119,6 +140,7 @@ class Discourse:
         The keys are their first tokens.
         """
         mentions: dict[int, Mention] = {}
+        self.someone |= not PEOPLE.isdisjoint(tree.lower)
         joined = tree.all(tree.root, "conj", "parataxis")
         clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
         aside = (
@@ -141,6 +163,8 @@ class Discourse:
                     mentions[index] = mention
             if not aside and len(tree.words) > 1:
                 self._remember(tree, head, mentions)
+        if tree.words[-1] == ":":
+            self.subject = Entity("")  # what follows speaks of the items of a list
         return mentions
 
     def _pronoun(self, tree: Tree, index: int, head: int) -> Mention | None:
@@ -165,6 +189,8 @@ class Discourse:
         nouns_before = [token for token in before if tree.tags[token] in NOUN]
         if tree.has_dep(nouns_before, (*_SUBJECT, "obj")):
             return None  # "If the tenant fails, it …", "When we run this program, it …"
+        if pronoun in ("it", "they") and not _is_plain_opening(tree, before):
+            return None
         if tree.words[index + 1 : index + 2] == ["/"] or (
             not possessive and after.startswith(("'d", "’d"))
         ):
@@ -173,16 +199,18 @@ class Discourse:
             entity = self._person(pronoun, tree, before)
         else:
             entity = self._thing(pronoun, tree, before)
-        if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
-            return None
-        if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
-            return None  # "Values have an order, and their values …"
+        if pronoun == "they" and entity:
+            is_things = entity.name.lower().split()[-1].removesuffix("s") not in PEOPLE
+            if (is_things and self.someone) or self._act_as_people(tree, head, entity):
+                return None  # "A member … they": one person
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
-        self.learned[entity.name.casefold()] = Kind(pronoun)
+        if possessive and not entity.proper and _holds_others(entity.name):
+            return None  # "The price of the ticket …. Its …"
+        self.learned[entity.name.casefold()] = EntityKind(pronoun)
         if not possessive:
             return Mention(entity.name, entity.name)
-        is_plural = entity.name.endswith("s") and entity.kind is Kind.MANY
+        is_plural = entity.name.endswith("s") and entity.kind is EntityKind.MANY
         ending = "'" if is_plural else "'s"
         return Mention(entity.name, entity.name + ending)
 
@@ -210,16 +238,12 @@ class Discourse:
         if expected and candidate and candidate.name != expected.name:
             return None  # two possible referents
         # So far only things were spoken of, as in "Recognition came slowly."
-        unnamed = (
-            self.subject is None
-            or not self.subject.name
-            or self.subject.kind in (Kind.THING, Kind.MANY)
-        )
+        unnamed = self.subject is None or not self.subject.name or self.subject.kind in THINGS
         entity = known or candidate
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
-            kinds = {kind(tree.words[token]) for token in proper}
-            if not tree.has_dep(proper, ("obj",)) and Kind(who) not in kinds:
+            kinds = {entity_kind(tree.words[token]) for token in proper}
+            if not tree.has_dep(proper, ("obj",)) and EntityKind(who) not in kinds:
                 entity = topic
         if entity:
             self.people[who] = entity
@@ -278,7 +302,9 @@ class Discourse:
                 return None
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
         for heading in self.headings.entities:
-            if head_noun(heading.name) == word:
+            # "Spanish Rice" is no name, unless the passage writes it as one.
+            is_named = word in _NAMED_THINGS or heading.name in self.text
+            if is_named and head_noun(heading.name) == word:
                 break
         else:
             return None
@@ -302,6 +328,9 @@ class Discourse:
         """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
+        is_person = entity_kind(name) is not EntityKind.UNKNOWN or _SOMEBODY.search(self.text)
+        if not is_person and name not in self.text:
+            return None  # "Small Cars", "Spanish Rice"
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
             return None
         before = tree.words[index - 1] if index else ""
@@ -318,6 +347,7 @@ class Discourse:
         if subject is None:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
+        before_this = self.subject
         noun = tree.lower[subject]
         if _is_expletive(tree, subject):
             subjects = [token for token in clause if tree.deps[token] in _SUBJECT]
@@ -328,8 +358,12 @@ class Discourse:
         if tree.has_tag(before, ("WRB", "WP")):
             self.subject = Entity("")  # "… tests how many of them the server can handle"
             return
+        self._remember_other_subjects(tree, head, subject)
         entity = self._entity(tree, subject, mentions) or Entity("")
-        if entity.proper and entity.kind is Kind.UNKNOWN:
+        if head != tree.root and before_this and before_this.name not in ("", entity.name):
+            self.objects |= before_this.kind is EntityKind.MANY
+            self.object |= before_this.kind is not EntityKind.MANY
+        if entity.proper and entity.kind is EntityKind.UNKNOWN:
             entity = self._learn(tree, head, entity)
         self.subject = entity
         if entity.proper:
@@ -342,7 +376,7 @@ class Discourse:
         )
         someone = someone or noun in LEXICON["relatives"] or tree.tags[subject] in PROPER
         self.rival = someone and not entity.proper
-        one = entity.name and entity.kind is not Kind.MANY
+        one = entity.name and entity.kind is not EntityKind.MANY
         if one and tree.tags[head] == "NN" and tree.child(head, "cop") is not None:
             self.sorts[tree.lower[head]] = entity
 
@@ -367,8 +401,22 @@ class Discourse:
                     continue
                 self.namesakes.add(last)
 
+    def _remember_other_subjects(self, tree: Tree, head: int, subject: int) -> None:
+        """Remember the subjects of subordinate clauses: the next pronoun may mean one of them."""
+        for token in tree.subtree(head):
+            if token == subject or tree.deps[token] not in _SUBJECT:
+                continue
+            clause = tree.heads[token]
+            if clause == head or tree.tags[token] not in (*NOUN, "ADD"):
+                continue
+            if tree.deps[clause] in ("ccomp", "advcl", "csubj") and tree.lower[token] not in PEOPLE:
+                many = tree.is_plural(token)
+                self.objects |= many
+                self.object |= not many
+
     def _remember_objects(self, tree: Tree, head: int) -> None:
-        self.object = self.objects = False
+        if head == tree.root:
+            self.object = self.objects = False
         passive = tree.child(head, "aux:pass") is not None
         relations = ("obj", "obl", "obl:agent") if passive else ("obj",)
         for thing in tree.all(head, *relations):
@@ -407,11 +455,11 @@ class Discourse:
             person = True
         else:
             return entity
-        learned = Kind.PERSON if person else Kind.THING
+        learned = EntityKind.PERSON if person else EntityKind.THING
         self.learned[entity.name.casefold()] = learned
         return Entity(entity.name, learned, proper=True)
 
-    def _kind(self, name: str) -> Kind:
+    def _kind(self, name: str) -> EntityKind:
         """Return the kind that a name in the passage denotes.
 
         The passage, the headings, and the words of the name tell it.
@@ -421,13 +469,11 @@ class Discourse:
         words = set(name.lower().split())
         for heading in self.headings.path:
             parts = heading.name.lower().split()
-            if words <= set(parts) and (
-                heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}
-            ):
-                if heading.kind is Kind.MANY and len(words) < len(parts):
-                    return Kind.THING
+            if words <= set(parts) and (heading.kind in THINGS or words & {parts[0], parts[-1]}):
+                if heading.kind is EntityKind.MANY and len(words) < len(parts):
+                    return EntityKind.THING
                 return heading.kind
-        return kind(name)
+        return entity_kind(name)
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
         asides = [child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES]
@@ -448,8 +494,14 @@ class Discourse:
         proper = tree.tags[subject] in PROPER
         if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
             return None
-        if tree.has_tag(phrase, ("WDT", "WP", "WRB")):
+        if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
             return None
+        if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
+            return None  # "The low level API", of which "API" was read as something else
+        if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
+            return None  # "The purpose of the interview …. It …"
+        if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
+            return None  # "The type `Map` is …": it is not known where the subject ends
         if (
             tree.tags[subject] not in NOUN
             or len(phrase) > _LONGEST_NAME
@@ -473,15 +525,19 @@ class Discourse:
             space = tree.spaces[token] if token + 1 in phrase else " "
             words.append(tree.words[token] + space)
         name = "".join(words).strip()
-        capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
+        if any(tree.words[token] == "," for token in range(first, phrase[-1])):
+            return None
+        has_inner_capital = any(map(str.isupper, tree.words[first][1:]))  # "CSRF"
+        is_named = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
+        capital = is_named or has_inner_capital
         is_mistaken = tag == "NNS" and not opener.endswith("s")  # a name, and no plural
         if not capital and not is_mistaken:
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
-            return Entity(name, Kind.MANY, proper)
+            return Entity(name, EntityKind.MANY, proper)
         if proper:
             return Entity(name, self._kind(name), proper=True)
-        noun_kind = Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING
+        noun_kind = EntityKind.PERSON if tree.lower[subject] in PEOPLE else EntityKind.THING
         return Entity(name, noun_kind)
 
 
@@ -491,11 +547,32 @@ def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
     "He sent Martin to school" cannot be about Martin.
     """
     name = entity.name.split()
+    for token in tree.subtree(head):
+        if token > index and tree.lower[token] == head_noun(entity.name):
+            return True
     for clause in (head, *tree.all(head, "ccomp", "xcomp", "csubj")):
         for token in tree.all(clause, "obj", "iobj", *_SUBJECT):
             if token > index and tree.words[token] in name and tree.tags[token] in PROPER:
                 return True
     return False
+
+
+def _is_plain_opening(tree: Tree, before: Sequence[int]) -> bool:
+    """Return whether the words before a pronoun leave open nothing else that it may mean.
+
+    "However, it …" and "On the coast, it …" do; "If this changes, it …" does not.
+    """
+    for token in before:
+        if tree.tags[token] in VERB or tree.tags[token] == "PRP":
+            return False
+        if tree.lower[token] in _DEMONSTRATIVES:
+            return False
+    return True
+
+
+def _holds_others(name: str) -> bool:
+    """Return whether a noun phrase holds another noun behind a preposition."""
+    return not (_PREPOSITIONS | {"of"}).isdisjoint(name.lower().split())
 
 
 def _competes(tree: Tree, thing: int, who: str) -> bool:
@@ -504,7 +581,8 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.is_plural(thing):
         return False
     if tree.tags[thing] in PROPER:
-        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is Kind(who)
+        name = " ".join(tree.words[token] for token in tree.subtree(thing))
+        return entity_kind(name) is EntityKind(who)
     if noun in _MEN or noun in _WOMEN:
         meant = _MEN if who == "he" else _WOMEN
         return noun in meant
@@ -513,6 +591,8 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
+    if tree.tags[phrase[0]] == "VBG":
+        return True  # "Sharing files …"
     for token in phrase:
         if tree.words[token][0] in '([“"/' or (
             tree.tags[token] in VERB and tree.deps[token] != "amod"
@@ -560,6 +640,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     predicate = tree.lower[head]
     words = tree.lower[index + 1 :]
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
+    if predicate in _OF_EVENTS:
+        return True
     if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
         return True  # "It makes reading easier" mostly means what was said before
     if predicate in ("look", "looks", "looked") and "like" in words[:4]:
@@ -586,6 +668,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
     if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"
+    if named and not _OPEN_QUESTION.isdisjoint(words):
+        return True  # "It is a judgment call whether …"
     # "It was not until 1965 that …"
     until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])
     return not _BE.isdisjoint(words[:1]) and until
@@ -598,6 +682,8 @@ def is_noun_phrase(heading: str) -> bool:
     "Cleans itself", "Short" and "Yank the gem" name none.
     """
     words = heading.split()
+    if len(words) > 2 and words[1][0].islower() and _opens_with_verb(heading):
+        return False
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
     if len(words) == 1:
@@ -610,11 +696,17 @@ def is_noun_phrase(heading: str) -> bool:
     return _is_nominal(heading) or _is_nominal(heading.lower())
 
 
+def _opens_with_verb(heading: str) -> bool:
+    """Return whether the first word of a heading may be an order: "Support unique symbols"."""
+    nlp = load_parser()
+    doc, words = tokenize(nlp, f"Please {heading.lower()}.")
+    tree = Tree(nlp(doc), words)
+    return tree.tags[1] == "VB" and tree.root == 1
+
+
 def _is_nominal(text: str) -> bool:
     """Return whether a text is parsed as a noun with what belongs to it."""
-    from factoid.propositions.syntax.propositionizer import _parser
-
-    nlp = _parser()
+    nlp = load_parser()
     doc, words = tokenize(nlp, text)
     tree = Tree(nlp(doc), words)
     if tree.tags[tree.root] not in NOUN and not (len(words) == 1 and tree.tags[0] in ("UH", "FW")):

@@ -12,13 +12,16 @@ from factoid.text.sentence_ends import CITATION
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _LOOSE = re.compile(
-    r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])"
+    r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,;]|\.(?!\w))"
 )  # spaces and marks before another mark
+_SPACES = re.compile(r"\s+")
+_MIXED_CASE = re.compile(r"[a-z]+[A-Z]")  # "camelCase", "iPhone"
 _CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
 _FULL = {"'re": "are", "'ll": "will", "'ve": "have"}
 _PERFECT = frozenset(
     "arrived become been come gone got gotten had happened".split()
 )  # after "it's": "it has"
+_CODE = re.compile(r"(`[^`]*`)")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -55,6 +58,9 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
         if is_next and (verb := _full_verb(tree, written_out + 1)):
             word = verb  # "it's" is no possessive
             spaced = True
+        if isinstance(before, str) and isinstance(item, int) and word in ("'s", "’s"):
+            word = _full_verb(tree, item) or word  # "an app that's …"
+            spaced = spaced or word not in ("'s", "’s")
         before, previous = item, word
         written_out = -1
         if (
@@ -69,7 +75,7 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
             word, covered = mention.text, mention.covers
             written_out = item if isinstance(item, int) else -1
         text += " " + word if spaced and text else word
-    return _tidy(text)
+    return _tidy(text, tree.source)
 
 
 def _full_verb(tree: Tree, token: int) -> str:
@@ -86,14 +92,20 @@ def _full_verb(tree: Tree, token: int) -> str:
     return "has" if perfect else "is"
 
 
-def _tidy(text: str) -> str:
+def _tidy(text: str, source: str) -> str:
     """Repair punctuation left over by a cut, capitalise the first letter and close the sentence."""
+    parts = _CODE.split(text)  # code at odd places, where every character counts
+    prose = "".join(parts[::2])
     for opening, closing in _PAIRS:
-        if text.count(opening) != text.count(closing):
-            text = text.replace(opening, "").replace(closing, "")
-    if text.count('"') % 2:
-        text = text.replace('"', "")
-    text = _LOOSE.sub("", " ".join(text.split())).strip(" ,;:–—")
+        is_numbered = source.count(opening) != source.count(closing)  # "a) If …"
+        if prose.count(opening) != prose.count(closing) and not is_numbered:
+            parts[::2] = [part.replace(opening, "").replace(closing, "") for part in parts[::2]]
+    if prose.count('"') % 2:
+        parts[::2] = [part.replace('"', "") for part in parts[::2]]
+    parts[::2] = [_LOOSE.sub("", _SPACES.sub(" ", part)) for part in parts[::2]]
+    text = "".join(parts).strip(" ,;:–—")
     if text and not _CLOSED.search(text):
         text += "."
+    if _MIXED_CASE.match(text):
+        return text
     return text[:1].upper() + text[1:]

@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from factoid.errors import StoreError, StoreFormatError
+from factoid.files.disk_errors import store_error
 from factoid.files.sqlite import FILE, committing, drop_log, has_news, is_mixed
 from factoid.forks import at_work, follow, refused_after_fork
 from factoid.store.database.records import DamagedRowError
-from factoid.store.database.schema import failure, open_reader, prepare
+from factoid.store.database.schema import open_reader, open_writer
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction
 from factoid.store.database.vector_file import VectorFiles
@@ -48,7 +49,7 @@ class Connections:
                 self.close()  # leaves the folder as it was
                 raise
         else:
-            self._writer = prepare(path)
+            self._writer = open_writer(path)
         if path is not None:
             self._file = (path / FILE).stat()
 
@@ -199,7 +200,7 @@ class Connections:
                     "that to write"
                 )
             self._check_place()  # otherwise a new store could be made where this one was
-            self._writer = prepare(self.path)  # after a fork
+            self._writer = open_writer(self.path)  # after a fork
         return self._writer
 
     def _close_all(self) -> None:
@@ -234,7 +235,7 @@ class Connections:
         if isinstance(error, sqlite3.Error):
             if self.closed:
                 return _closed()
-            return failure(place, error)
+            return store_error(place, error)
         remedy = (
             "Restore it from a backup, or let verify (factoid store verify) report what has to be "
             "added again"

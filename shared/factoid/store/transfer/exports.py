@@ -23,10 +23,11 @@ from factoid._optional import require
 from factoid.encode import Vectors, to_matrix
 from factoid.errors import InvalidInputError, StoreError, UnreadableFileError, shown
 from factoid.files.atomic import move_into_place, part_beside
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import filled_lines, located, parse_json, parse_object
 from factoid.files.parquet import read_rows
-from factoid.files.sqlite import explain, row_checksum
+from factoid.files.sqlite import row_checksum
 from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
@@ -72,7 +73,7 @@ def export(
             )
             move_into_place(part, target)
     except OSError as error:
-        raise StoreError(f"cannot export to {target}: {explain(error)}") from error
+        raise StoreError(f"cannot export to {target}: {explain_disk_error(error)}") from error
     return int(about["records"])
 
 
@@ -215,7 +216,7 @@ class _Import:
                 missing.append(stored.unit)
             if not has_vector or stored.vector is not None:
                 embedded.add(stored.unit.granularity)
-        store.search_also(embedded)
+        store.encode_also(embedded)
         encoded: dict[str, Vectors] = {}
         for position, vector in encode(store, missing).items():
             encoded[missing[position].id] = vector
@@ -348,9 +349,9 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
             content[name] = value
     written = content.pop("checksum", None)
     vector = content.pop("vector", None)
-    kind = Granularity(str(content.get("granularity")))
+    granularity = Granularity(str(content.get("granularity")))
     try:
-        unit = Unit(**content | {"granularity": kind})
+        unit = Unit(**content | {"granularity": granularity})
         vector = None if vector is None else to_matrix([vector], 1)[0]
     except (TypeError, ValueError, OverflowError) as error:
         expected = (
@@ -359,4 +360,8 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
         raise InvalidInputError(f"{error}: expected the fields {expected}") from error
     check_unit(unit)
     to_json(unit.metadata)
-    return StoredUnit(unit, vector), "vector" in record or kind is Granularity.DOCUMENT, written
+    return (
+        StoredUnit(unit, vector),
+        "vector" in record or granularity is Granularity.DOCUMENT,
+        written,
+    )

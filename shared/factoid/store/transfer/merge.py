@@ -55,7 +55,7 @@ def merge(
         for ids in tracked(_blocks(theirs), show=progress, unit=" blocks"):
             with target.transaction() as writing:
                 counts.update(_put(writing, theirs, ids, keep=keep))
-        store.search_also(theirs.searched())
+        store.encode_also(theirs.encoded_granularities())
         counts["propositions"] = _merge_propositions(target, theirs.connection)
     return dict(counts)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
 from factoid.encode import loading
-from factoid.entities.prompts import Context, question_prompt
-from factoid.entities.reader import Prompt, clean_answer, make_prompts
+from factoid.readers.prompts import Context, question_prompt
+from factoid.readers.reader import Prompt, clean_answer, make_prompts
 from factoid.units import whole_number
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _GREEDY: dict[str, Any] = {"do_sample": False, "num_beams": 1, "repetition_penal
 _GREEDY |= dict.fromkeys(("temperature", "top_p", "top_k"))
 
 
-class TransformersReader:
+class CausalReader:
     """Answers with a causal language model.
 
     The first line of what it most probably writes after the prompt. The model is loaded on first

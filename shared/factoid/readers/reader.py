@@ -1,4 +1,4 @@
-"""Readers, which answer a question from the documents retrieved for it (Entity Retrieval, §4.1)."""
+"""Readers: their protocol, and those that ask any function or a framework's model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
-from factoid.entities.prompts import Context, question_prompt
 from factoid.errors import InvalidInputError
+from factoid.readers.prompts import Context, question_prompt
 from factoid.reasoning import without_reasoning
 from factoid.units import whole_number
 

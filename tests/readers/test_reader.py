@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.entities.prompts import document_text, question_prompt
-from factoid.entities.reader import LLMReader, Reader, clean_answer
+from factoid.readers.prompts import document_text, question_prompt
+from factoid.readers.reader import LLMReader, Reader, clean_answer
 from factoid.errors import InvalidInputError
 
 QUESTION = "who wrote {it}?"

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from factoid.entities.causal_lm import TransformersReader
-from factoid.entities.prompts import question_prompt
-from factoid.entities.reader import Reader, clean_answer
+from factoid.readers.causal_lm import CausalReader
+from factoid.readers.prompts import question_prompt
+from factoid.readers.reader import Reader, clean_answer
 from factoid.errors import InvalidInputError
 
 torch = pytest.importorskip("torch")
@@ -56,11 +56,11 @@ def greedy(model, prompt, steps=10):
 
 
 def test_a_folder_answers_as_the_model_that_was_saved_in_it(folder):
-    reader, model = TransformersReader(folder), untrained("gpt2")
+    reader, model = CausalReader(folder), untrained("gpt2")
     assert isinstance(reader, Reader)
     for context in ((), DOCUMENT, SEVERAL):
         assert reader.read("which river?", context) == greedy(model, question_prompt("which river?", context)) != ""
-    short = TransformersReader(str(folder), max_new_tokens=4).read("which river?")
+    short = CausalReader(str(folder), max_new_tokens=4).read("which river?")
     assert short == greedy(model, question_prompt("which river?"), 4)
 
 
@@ -75,7 +75,7 @@ def test_batches_of_any_size_answer_as_a_greedy_loop_does(kind, batch_size):
     # What checkpoints of chat models bring along has no part in it.
     chatty = {"do_sample": True, "temperature": 0.7, "top_p": 0.9, "top_k": 5, "repetition_penalty": 1.5}
     model.generation_config.update(**chatty)
-    reader = TransformersReader(model, tokenizer, batch_size=batch_size)
+    reader = CausalReader(model, tokenizer, batch_size=batch_size)
     assert reader.read_batch(questions, contexts) == expected
     assert [reader.read(*pair) for pair in zip(questions, contexts, strict=True)] == expected
     assert tokenizer.pad_token_id is None
@@ -86,12 +86,12 @@ def test_a_long_prompt_is_cut_from_the_left():
     model = untrained("gpt2", positions=120)
     documents = [DOCUMENT, "Lyon lies on the Rhone, " * 30]
     cut = question_prompt("which river?", documents)[-110:]
-    assert TransformersReader(model, byte_tokenizer()).read("which river?", documents) == greedy(model, cut) != ""
+    assert CausalReader(model, byte_tokenizer()).read("which river?", documents) == greedy(model, cut) != ""
 
 
 def test_what_cannot_be(tmp_path):
     with pytest.raises(InvalidInputError, match="cannot load the reader"):
-        TransformersReader(tmp_path).read("which river?")
+        CausalReader(tmp_path).read("which river?")
     for name in ("max_new_tokens", "batch_size"):
         with pytest.raises(InvalidInputError, match=f"{name} must be at least 1, got 0"):
-            TransformersReader(untrained(), byte_tokenizer(), **{name: 0})
+            CausalReader(untrained(), byte_tokenizer(), **{name: 0})

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from factoid import split_passages
 from factoid.files.limits import DEFAULT_LIMITS
-from factoid.files.readers import read_file
-from factoid.files.web_pages import escaped, page_markdown
+from factoid.user_files.read import read_file
+from factoid.user_files.web_pages import escaped, page_markdown
 from factoid.text.inline import inline
 from tests.files import bombs
-from tests.files.test_readers import write
+from tests.user_files.test_read import write
 
 pytest.importorskip("markdownify")
 pytest.importorskip("lxml")
@@ -147,7 +147,7 @@ def test_a_page_whose_only_marks_are_escaped_is_read_as_markdown(tmp_path):
     path = write(tmp_path / "a.html", "<p>Use 5 * 6 of them :+1: each.</p>")
     (document,) = read_file(path)
     (passage,) = split_passages(document)
-    assert passage.searched == "Use 5 * 6 of them :+1: each."
+    assert passage.search_text == "Use 5 * 6 of them :+1: each."
 
 
 def test_a_title_of_docx_is_a_heading(tmp_path):

@@ -329,6 +329,14 @@ class _PGVector(_Known):
 
 
 class _PGVectorStore(_Known):
+    def __init__(self, store: Any, known: KnownStore) -> None:
+        super().__init__(store, known)
+        if store._PGVectorStore__vs.metadata_json_column is None:
+            raise InvalidInputError(
+                "PGVectorStore needs a column for any metadata: make the table with "
+                "init_vectorstore_table(..., store_metadata=True)"
+            )
+
     def get(self, ids: Sequence[str]) -> list[Row]:
         rows: list[Row] = []
         for start in range(0, len(ids), _PAGE):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from factoid.errors import InvalidInputError
 from factoid.existing.collection import Get, Question, Steps
 from factoid.existing.contract import (
     DOCUMENT,
@@ -254,6 +255,13 @@ def _hits(
     shown = dict(passages)
     if plan.ranked == "document":
         documents = yield from stored_documents([parent.key for parent in ranked])
+        for name, stored in documents.items():
+            if not stored.document.text:
+                raise InvalidInputError(
+                    f"the store holds units of document {name!r}, and not its text: "
+                    "parents='document' needs documents that were added by add_documents; use "
+                    "parents='passage'"
+                )
     else:
         missing = [parent.key for parent in ranked if parent.key not in shown]
         rows = yield Get([row_id(passage) for passage in missing])
@@ -286,7 +294,7 @@ def _whole_documents(
         if row is not None and int(row.metadata[PASSAGES]) == 1:
             ids.append(str(row.metadata[DOCUMENT]))
     documents = yield from stored_documents(ids)
-    return documents
+    return {name: stored for name, stored in documents.items() if stored.document.text}
 
 
 def stored_documents(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:

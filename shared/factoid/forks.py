@@ -71,7 +71,7 @@ class _Threads:
 
     def work_for_others(self) -> None:
         """Give this thread a lock that no fork takes: it works for others, which hold theirs."""
-        self._own.lock = threading.RLock()
+        self._local.lock = threading.RLock()
 
     def take_all(self) -> None:
         """Wait until no other thread is at work, and keep them from beginning."""

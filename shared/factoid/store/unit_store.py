@@ -82,9 +82,10 @@ class UnitStore:
             `factoid.encode.with_heading`). It does not apply to vectors from the caller.
         late_chunking: Encode sentences and propositions in one pass with their passage, as means of
             its tokens' vectors (Günther et al., 2024), in place of one pass each: with propositions
-            three fifths of the processor time of indexing. It needs an encoder that has `encode_spans`, as `SentenceTransformerEncoder` of a
-            model that pools by mean. None for what the store was filled with, and for False in an
-            empty store. It does not apply to vectors from the caller.
+            three fifths of the processor time of indexing. It needs an encoder that has
+            `encode_spans`, as `SentenceTransformerEncoder` of a model that pools by mean. None for
+            what the store was filled with, and for False in an empty store. It does not apply to
+            vectors from the caller.
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one
             for each granularity; "auto" goes by the number of vectors (see
             `factoid.vectors.choose_kind`). None for the store's setting, else "auto".

@@ -17,13 +17,13 @@ from pathlib import Path
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.ranking.domain import (
     BUDGETS,
     CUTS,
     SETS,
     TokenCachedEncoder,
+    gain,
     read,
     shares_of_questions,
     thin,
@@ -33,7 +33,6 @@ from factoid import SentenceTransformerEncoder, UnitStore
 from factoid.encode import Vectors
 
 TAKEN = (0.0, 0.2, 0.35)
-_SAMPLES = 1000
 
 Spans = Sequence[tuple[int, int]]
 
@@ -112,22 +111,10 @@ def main() -> None:
             cells = [f"{100 * share:.1f}" for share in np.nanmean(shares, axis=0)]
             difference = ""
             if first is not None:
-                difference = _interval(shares - first)
+                difference = gain(shares - first)
             else:
                 first = shares
             row(label, [*cells, difference])
-
-
-def _interval(gains: NDArray[np.float64]) -> str:
-    """Return the mean gain of R@1 and R@5 with its 95 % interval, in points."""
-    of_questions = 100 * gains[:, : len(CUTS)].mean(axis=1)
-    generator = np.random.default_rng(0)
-    means = []
-    for _ in range(_SAMPLES):
-        chosen = generator.integers(0, len(of_questions), len(of_questions))
-        means.append(of_questions[chosen].mean())
-    low, high = np.percentile(means, [2.5, 97.5])
-    return f"{of_questions.mean():+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 if __name__ == "__main__":

@@ -136,9 +136,7 @@ def index(
         )
         removed = []
         if sync:
-            removed = _stale_documents(opened, paths, outcome)
-            if removed:
-                opened.delete(document_ids=removed)
+            removed = _delete_stale(opened, paths, outcome)
         total = opened.counts()
     if output.as_json:
         result = {"store": store, "total": total, **asdict(report), "unreadable": outcome.errors}
@@ -214,8 +212,11 @@ class _Reading:
                 self.complete.add(file.resolve())
 
 
-def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
-    """Return the ids of documents that came from these paths and are no longer in their files."""
+def _delete_stale(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
+    """Delete documents that came from these paths and are no longer in their files.
+
+    Return their ids.
+    """
     roots = set()
     for path in paths:
         roots.update(_places(Path(path)))
@@ -234,6 +235,8 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
         # nothing.
         if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
+    if stale:
+        store.delete(document_ids=stale)
     return sorted(stale)
 
 

@@ -193,7 +193,8 @@ def _sentences(passage: Unit) -> list[_Sentence]:
             continue
         parts = [part for part in _BREAK.split(text) if part]
         is_quoted = any(part.count('"') % 2 or part.count("`") % 2 for part in parts)
-        if len(parts) < 2 or "(" in text or is_quoted:
+        is_plain = all(part[0].isalnum() or part[0] in '`"“' for part in parts)
+        if len(parts) < 2 or "(" in text or "[" in text or is_quoted or not is_plain:
             sentences.append(_Sentence(text, [text], begins))
         else:
             sentences.append(_Sentence(text, [text, *parts], begins))

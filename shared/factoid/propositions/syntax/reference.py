@@ -524,6 +524,8 @@ class Discourse:
             return None  # "The low level API", of which "API" was read as something else
         if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
             return None  # "The purpose of the interview …. It …"
+        if any(tree.words[token] in ("[", "]", "(", ")") for token in range(first, phrase[-1])):
+            return None
         if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
             return None  # "The type `Map` is …": it is not known where the subject ends
         if (

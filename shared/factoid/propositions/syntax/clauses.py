@@ -75,7 +75,7 @@ _ADVERBS = frozenset(
     "otherwise almost yet perhaps".split()
 )
 _SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
-_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
+_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever", "until"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
@@ -321,6 +321,8 @@ class _Splitter:
                 return False  # "includes loans and any monies owed": a participle
             if tree.child(joined, "obl:agent") is not None:
                 return False
+            if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
+                return False  # "will be waived and no failure consented to"
             for child in tree.children[joined]:
                 if child > joined and tree.deps[child] not in ("punct", "parataxis"):
                     return True
@@ -533,6 +535,8 @@ class _Splitter:
             return True  # "Note that A, and that B"
         for token in range(start):
             word = tree.lower[token]
+            if word == "when" and token > head and "," not in tree.words[token:start]:
+                return True  # "even when it is broken and cannot be started"
             if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
                 return not (word in _TIMES and tree.is_past(head))
         return False

@@ -150,7 +150,9 @@ def _relative(
         named = all(
             tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between
         )
+        case = tree.child(noun, "case")
         is_inner = head not in (noun, tree.heads[noun])
+        is_inner |= case is not None and tree.lower[case] in _LOCAL | {"to"}
         if word in ("which", "that") and (is_inner or not _is_surely(tree, noun, verb)):
             return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
@@ -267,6 +269,8 @@ def _apposition(
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return None
+    if words[0] == "(" and len(words) <= 3 and words[1].isupper():
+        return None  # "(CMP)" is a short form
     if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in (
         "thanks",
         "see",

@@ -64,7 +64,7 @@ _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
 # Tags before "and" where both verbs share what follows.
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})
-_BREAKS = (";", ":", "–", "—", "--")
+_BREAKS = (";", "–", "—", "--")  # behind a colon the propositionizer parses again
 _DASH_BREAKS = frozenset({"–", "—", "--"})
 _CONDITIONS = frozenset("if unless when whenever once where provided".split())
 _TRAILING_CONDITIONS = _CONDITIONS | {"until"}
@@ -75,7 +75,7 @@ _ADVERBS = frozenset(
     "otherwise almost yet perhaps".split()
 )
 _SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
-_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
+_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever", "until"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
@@ -249,14 +249,12 @@ class _Splitter:
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _follows_break(self, first: int) -> bool:
-        """Return whether a clause begins at a semicolon, a colon or a dash.
+        """Return whether a clause begins at a semicolon or a dash.
 
         The second of two dashes closes an aside.
         """
         for token in range(max(first - 1, 0), first + 1):
             mark = self.tree.words[token]
-            if mark == ":" and not self.tree.spaces[token]:
-                return False  # "JSON:API"
             if mark in _DASH_BREAKS and not _DASH_BREAKS.isdisjoint(self.tree.words[:token]):
                 return False
             if mark in _BREAKS:
@@ -321,6 +319,10 @@ class _Splitter:
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
             if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
                 return False  # "includes loans and any monies owed": a participle
+            if tree.child(joined, "obl:agent") is not None:
+                return False
+            if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
+                return False  # "will be waived and no failure consented to"
             for child in tree.children[joined]:
                 if child > joined and tree.deps[child] not in ("punct", "parataxis"):
                     return True
@@ -533,6 +535,8 @@ class _Splitter:
             return True  # "Note that A, and that B"
         for token in range(start):
             word = tree.lower[token]
+            if word == "when" and token > head and "," not in tree.words[token:start]:
+                return True  # "even when it is broken and cannot be started"
             if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
                 return not (word in _TIMES and tree.is_past(head))
         return False
@@ -578,6 +582,9 @@ class _Splitter:
                     continue
                 if _is_entangled(tree, head, child):
                     continue
+                start = tree.subtree(child)[0]
+                if child > head and "," not in tree.words[start - 1 : start + 1]:
+                    continue  # "it changed while we read it": a time
                 if tree.lower[mark] == "while" and self._is_in_progress(head, child):
                     continue  # "while the pump is running, it …": a time
                 phrase = tree.subtree(child)
@@ -597,6 +604,7 @@ class _Splitter:
             # "Born in Oslo, she …", not "when asked".
             opens = (
                 tree.subtree(child)[0] == 0
+                and (child == 0 or tree.tags[0] == "RB")
                 and tree.tags[0] != "IN"
                 and tree.lower[0] not in _SUBORDINATORS
             )

@@ -88,7 +88,7 @@ _ALSO_THINGS = frozenset(
     "model host agent driver operator editor client reader writer worker head holder boss".split()
 )
 _RELATIONAL = frozenset(
-    "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
+    "advantage aim benefit difference exception goal idea intent point problem purpose reason rest result role".split()
 )
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
@@ -522,8 +522,10 @@ class Discourse:
             return None  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
         if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
             return None  # "The low level API", of which "API" was read as something else
-        if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
+        if tree.lower[subject] in _RELATIONAL:
             return None  # "The purpose of the interview …. It …"
+        if any(tree.words[token] in ("[", "]", "(", ")") for token in range(first, phrase[-1])):
+            return None
         if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
             return None  # "The type `Map` is …": it is not known where the subject ends
         if (

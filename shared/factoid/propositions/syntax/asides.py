@@ -69,22 +69,8 @@ def describe(
         return None  # "a tablet that keeps track of ids issued so far"
     if not relative and tree.tags[child] != "VBN":
         return None
-    # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
-    predicate = (
-        noun == head
-        and tree.child(noun, "cop") is not None
-        and determiner(tree, noun) in ("a", "an")
-    )
-    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
-        predicate = False  # "is to a member who …", "is no law that …"
-    for other in tree.all(noun, "conj"):
-        predicate &= not tree.has_word(
-            tree.all(other, "cc"), ("or",)
-        )  # "is a list or a map that …"
-    if predicate and subject_head is not None:
-        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
-        predicate &= tree.lower[subject_head] not in _CASES
+    predicate = _is_predicate(tree, head, noun)
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
@@ -125,6 +111,26 @@ def describe(
         return None  # another noun may be meant
     described = subject_head if predicate else noun
     return Statement([*antecedent, copula(tree, head, described)])
+
+
+def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
+    """Return whether a noun is the predicate of "X is a …", so that what is true of it is of X."""
+    subject_head = tree.subjects[head]
+    predicate = (
+        noun == head
+        and tree.child(noun, "cop") is not None
+        and determiner(tree, noun) in ("a", "an")
+    )
+    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
+        predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
+    if predicate and subject_head is not None:
+        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
+        predicate &= tree.lower[subject_head] not in _CASES
+    return predicate
 
 
 def _relative(
@@ -253,24 +259,21 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     return True
 
 
-def _apposition(
-    tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
-) -> Statement | None:
-    """State "X, a chemist, …" as "X is a chemist".
-
-    Likewise, "his wife, Anna, …" becomes "Anna is his wife".
-    """
+def _may_be_apposition(
+    tree: Tree, head: int, noun: int, child: int, subject: Sequence[Item]
+) -> bool:
+    """Return whether a phrase behind a noun may describe it, or name it."""
     if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
-        return None
+        return False
     if tree.subjects[child] is not None or not tree.tags[_first_word(tree, child)].startswith(
         _NOMINAL
     ):
-        return None  # "(formerly, faults were ignored)", "(i.e. the valve)"
+        return False  # "(formerly, faults were ignored)", "(i.e. the valve)"
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
-        return None
+        return False
     if words[0] == "(" and len(words) <= 3 and words[1].isupper():
-        return None  # "(CMP)" is a short form
+        return False  # "(CMP)" is a short form
     if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in (
         "thanks",
         "see",
@@ -278,16 +281,28 @@ def _apposition(
         "ie",
         "aka",
     ):
-        return None
+        return False
     is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
     if (
         is_aside
         and tree.child(head, "obj", "cop", "aux:pass") is None
         and tree.tags[child] not in PROPER
     ):
-        return None  # "grants, during the term, a license": an object
-    if tree.subjects[head] is None and not subject and tree.tags[head] in ("VBD", "VBN"):
-        return None  # "Added the client, X": it is not known when X was one
+        return False  # "grants, during the term, a license": an object
+    # "Added the client, X": it is not known when X was one.
+    is_untimed = tree.subjects[head] is None and tree.tags[head] in ("VBD", "VBN")
+    return bool(subject) or not is_untimed
+
+
+def _apposition(
+    tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
+) -> Statement | None:
+    """State "X, a chemist, …" as "X is a chemist".
+
+    Likewise, "his wife, Anna, …" becomes "Anna is his wife".
+    """
+    if not _may_be_apposition(tree, head, noun, child, subject):
+        return None
     reverse = tree.tags[child] in PROPER  # then the apposition is the name
     name, role = (child, noun) if reverse else (noun, child)
     determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in (

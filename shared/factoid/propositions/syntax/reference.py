@@ -87,7 +87,8 @@ _ALSO_THINGS = frozenset(
     "model host agent driver operator editor client reader writer worker head holder boss".split()
 )
 _RELATIONAL = frozenset(
-    "advantage aim benefit difference exception goal idea intent point problem purpose reason rest result role".split()
+    "advantage aim benefit difference exception goal idea intent point problem purpose reason rest "
+    "result role".split()
 )
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()

@@ -150,6 +150,8 @@ def _announces(tree: Tree) -> bool:
     """
     if len(tree.words) < _MIN_WORDS or tree.words[-1] == ":" or tree.lower[:2] == ["in", "case"]:
         return True
+    if tree.tags[-1] == "CD":
+        return True  # "District 1: Oslo"
     if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
         return True
     return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower

@@ -22,7 +22,7 @@ from factoid.units import Unit
 if TYPE_CHECKING:
     from spacy.language import Language
 
-VERSION = 12  # raise when the same text may give other propositions
+VERSION = 13  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square

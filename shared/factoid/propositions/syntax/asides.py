@@ -91,6 +91,12 @@ def describe(
     ):
         return None  # "The signs are a light that flashes"
     is_last = not any(map(tree.is_word, range(end, len(tree.words))))
+    if (
+        is_set_off(tree, child)
+        and child > head
+        and not {"if", "unless"}.isdisjoint(tree.lower[:head])
+    ):
+        return None  # "If it works, you come to the page, where …"
     is_subject = noun == head or (subject_head is not None and noun in tree.subtree(subject_head))
     is_inside = not is_last and not is_subject and not _is_closed(tree, end)
     if is_set_off(tree, child) and is_inside:
@@ -99,6 +105,11 @@ def describe(
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
         return _relative(tree, head, noun, child, list(antecedent))
+    words = [token for token in tree.subtree(child) if tree.is_word(token)]
+    start = tree.subtree(noun)[0]
+    is_aside_itself = start > 0 and tree.words[start - 1] == ","
+    if len(words) < 2 or is_aside_itself or tree.lower[child] in ("given", "provided"):
+        return None  # "(recommended)", "…, in the language, associated with …"
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
         return None
@@ -331,6 +342,8 @@ def _apposition(
         return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
+    if reverse and tree.has_word(tree.subtree(child), ("and", "or")):
+        return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
         return None  # "in the case of a device, Ubuntu Server"
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:

@@ -207,6 +207,9 @@ class _Splitter:
                     for token in self._fronted(head, joined):
                         if token not in cut:
                             lead += tree.subtree(token, cut)
+                    limits = [at for at in range(head) if tree.lower[at] in _ALWAYS_LIMITING]
+                    if not set(limits) <= set(lead):
+                        continue  # the condition would be lost
                     if lead and tree.words[lead[-1] + 1] == ",":
                         lead.append(lead[-1] + 1)
                     self._split_off(joined, cut, [*lead, *subject, *opening])
@@ -417,6 +420,8 @@ class _Splitter:
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
+        if tree.has_word(before_verb, ("ought",)):
+            return False
         if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
             return False  # "and brand logos": a noun that was read as a verb
         others = [token for token in before_verb if tree.tags[token] in NOUN]

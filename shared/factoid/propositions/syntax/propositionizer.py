@@ -17,7 +17,7 @@ from factoid.propositions.syntax.tree import SUBJECT, Tree, load_parser, tokeniz
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 12  # raise when the same text may give other propositions
+VERSION = 13  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
@@ -145,6 +145,8 @@ def _announces(tree: Tree) -> bool:
     """
     if len(tree.words) < _MIN_WORDS or tree.words[-1] == ":" or tree.lower[:2] == ["in", "case"]:
         return True
+    if tree.tags[-1] == "CD":
+        return True  # "District 1: Oslo"
     if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
         return True
     return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower

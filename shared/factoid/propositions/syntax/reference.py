@@ -626,8 +626,9 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
-    if tree.tags[phrase[0]] == "VBG":
-        return True  # "Sharing files …"
+    second = tree.tags[phrase[0] + 1] if len(phrase) > 1 else ""
+    if tree.tags[phrase[0]] == "VBG" or (tree.tags[phrase[0]] == "VBN" and second == "IN"):
+        return True  # "Sharing files …", "Written in C …"
     for token in phrase:
         if tree.words[token][0] in '([“"/' or (
             tree.tags[token] in VERB and tree.deps[token] != "amod"

@@ -105,23 +105,29 @@ def describe(
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
         return _relative(tree, head, noun, child, list(antecedent))
+    if not _is_participle(tree, head, noun, child):
+        return None
+    described = subject_head if predicate else noun
+    return Statement([*antecedent, copula(tree, head, described)])
+
+
+def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
+    """Return whether a phrase is surely a participle of this noun, and says enough for a fact."""
     words = [token for token in tree.subtree(child) if tree.is_word(token)]
     start = tree.subtree(noun)[0]
     is_aside_itself = start > 0 and tree.words[start - 1] == ","
     if len(words) < 2 or is_aside_itself or tree.lower[child] in ("given", "provided"):
-        return None  # "(recommended)", "…, in the language, associated with …"
+        return False  # "(recommended)", "…, in the language, associated with …"
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
-        return None
+        return False
     leading = range(_first_word(tree, child), child)
     if not all(tree.tags[token] == "RB" for token in leading):
-        return None  # "(as defined in …)"
+        return False  # "(as defined in …)"
     is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
     unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
-    if unclear and tree.words[child - 1] != "(":
-        return None  # another noun may be meant
-    described = subject_head if predicate else noun
-    return Statement([*antecedent, copula(tree, head, described)])
+    # Otherwise another noun may be meant.
+    return not unclear or tree.words[child - 1] == "("
 
 
 def _is_predicate(tree: Tree, head: int, noun: int) -> bool:

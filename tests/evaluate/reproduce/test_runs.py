@@ -113,6 +113,23 @@ def test_recall_and_exact_match_by_brute_force(dense_x, kind):
     assert value(dense_x, "Section 5.2", row, "unseen R@5") == value(dense_x, "Table 2", row, "SQuAD R@5")
 
 
+def test_a_reader_gets_the_ranked_texts_one_by_one():
+    seen = []
+
+    class Recording:
+        def read_batch(self, questions, contexts):
+            seen.extend(contexts)
+            return [""] * len(questions)
+
+    reproduce_dense_x(DOCUMENTS, {"SQuAD": QUESTIONS[:1]}, {"contriever": Words()}, propositionizer=FACTS, reader=Recording())
+    assert len(seen) == 6  # three granularities, two budgets
+    for context, kind in zip(seen[::2], ("passage", "sentence", "proposition"), strict=True):
+        texts = [text for *_, text in ranked(QUESTIONS[0], kind)]
+        words = " ".join(texts).split()[:100]
+        assert " ".join(context).split() == words
+        assert context[:3] == texts[:3]
+
+
 def test_statistics_and_published_numbers(dense_x):
     for kind in ("passage", "sentence", "proposition"):
         texts = [text for _, text, _ in units_by_passage(kind)]

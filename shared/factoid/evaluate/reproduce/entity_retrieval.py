@@ -19,7 +19,7 @@ from factoid.evaluate.reproduce.corpus import (
     search_words,
     sizes,
 )
-from factoid.evaluate.reproduce.dense_x import NAMES
+from factoid.evaluate.reproduce.dense_x import NAMES, read_all
 from factoid.evaluate.reproduce.tables import ReproducedTable, beside_published, new_table
 from factoid.readers import Reader, document_text, normalize_question
 from factoid.units import Document, Granularity, Hit
@@ -138,7 +138,9 @@ class _Run:
                 accuracy = top_k_accuracy(relevant, depth)
                 self._found[row, f"{asked.name} top-{depth}"] = 100 * accuracy
         if self._reader is not None:
-            scores = score_answers(_read(self._reader, asked, retrieved), asked.answers)
+            scores = score_answers(
+                read_all(self._reader, asked.texts, _first(retrieved)), asked.answers
+            )
             self._answered[row, f"{asked.name} EM"] = 100 * scores.exact_match
             self._answered[row, f"{asked.name} F1"] = 100 * scores.f1
 
@@ -174,7 +176,7 @@ class _Run:
         if self._reader is None:
             return
         truths = [bool(question.truth) for question in asked.questions]
-        scores = score_yes_no(_read(self._reader, asked, retrieved), truths)
+        scores = score_yes_no(read_all(self._reader, asked.texts, _first(retrieved)), truths)
         self._yes_no[row, f"{asked.name} Acc."] = 100 * scores.accuracy
         self._yes_no[row, f"{asked.name} Inv #"] = float(scores.invalid)
 
@@ -223,14 +225,6 @@ def _texts(ranked: Sequence[Sequence[Hit]]) -> Retrieved:
     return texts
 
 
-def _read(reader: Reader, asked: _Set, retrieved: Retrieved) -> list[str]:
-    """Return a reader's answers from the first documents, in batches if it can."""
-    contexts = [texts[:_READ] for texts in retrieved]
-    batch = getattr(reader, "read_batch", None)
-    if batch is not None:
-        answers: list[str] = batch(asked.texts, contexts)
-        return answers
-    answers = []
-    for text, context in zip(asked.texts, contexts, strict=True):
-        answers.append(reader.read(text, context))
-    return answers
+def _first(retrieved: Retrieved) -> Retrieved:
+    """Return the documents that are read (§4.4)."""
+    return [texts[:_READ] for texts in retrieved]

@@ -125,9 +125,10 @@ def test_a_reader_gets_the_ranked_texts_one_by_one():
     assert len(seen) == 6  # three granularities, two budgets
     for context, kind in zip(seen[::2], ("passage", "sentence", "proposition"), strict=True):
         texts = [text for *_, text in ranked(QUESTIONS[0], kind)]
-        words = " ".join(texts).split()[:100]
-        assert " ".join(context).split() == words
         assert context[:3] == texts[:3]
+        assert len(" ".join(context).split()) == 100
+        assert set(context[:-1]) < set(texts)
+        assert any(text.startswith(context[-1]) for text in texts)
 
 
 def test_statistics_and_published_numbers(dense_x):

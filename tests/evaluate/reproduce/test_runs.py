@@ -223,6 +223,17 @@ def test_facts_and_citations():
 # -- Entity Retrieval --
 
 
+def test_an_answer_that_begins_with_yes_counts_as_yes():
+    class Wordy:
+        def read(self, question, context=()):
+            return "Yes, it is" if question.startswith("is") else "No. 5"
+
+    asked = [DatasetQuestion("Is it?", ("Yes.",)), DatasetQuestion("Is it?", ("no",)), DatasetQuestion("Which?", ("No. 5",)), DatasetQuestion("What?", ("Norway",))]
+    with build_own_articles(DOCUMENTS) as articles:
+        tables = reproduce_entity_retrieval([], {"FactoidQA": asked}, articles, reader=Wordy())
+    assert value(tables, "Table 2", "Closed-book", "FactoidQA EM") == 50.0
+
+
 def test_entity_retrieval_by_hand():
     wrong = AnnotatedLinker(lambda text: ["Oslo"])
     yes_no = [DatasetQuestion("Is Pisa a town?", truth=True), DatasetQuestion("Is Oslo a hill?", truth=False)]

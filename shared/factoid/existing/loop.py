@@ -58,6 +58,7 @@ class Wall:
 
     tree: Tree | None
     passes: Callable[[Row], bool]
+    is_test: bool = True  # whether the test may exclude anything
 
 
 def condition(
@@ -152,7 +153,15 @@ def _is_end(
     """Return whether the store says that there is no other parent."""
     if not may_exclude or len(parents) > _MOST_EXCLUDED:
         return False
-    remaining = yield Leaves(condition(kinds, wall, *only, key=key, excluded=parents))
+    asked = condition(kinds, wall, *only, key=key, excluded=parents)
+
+    def passes(row: Row) -> bool:
+        return is_unit(row) and matches(_ours(asked), row.metadata) and wall.passes(row)
+
+    test = None
+    if wall.is_test:
+        test = passes
+    remaining = yield Leaves(asked, test)
     return remaining is False
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,10 +190,24 @@ def _whole(operator: Operator, value: float) -> int | None:
 
 
 def predicate(tree: Tree) -> Callable[[Mapping[str, Any]], bool]:
-    """Return a function of a row's metadata."""
+    """Return a function of a row's metadata. It is called for every row: our keys come first."""
+    parts: Sequence[Tree] = (tree,)
+    if isinstance(tree, All):
+        parts = tree.parts
+    quick = []
+    others = []
+    for part in parts:
+        if isinstance(part, Comparison) and part.key in KEYS:
+            quick.append((part.key, {*_values(part)}, part.operator is not Operator.NIN))
+        else:
+            others.append(part)
+    rest = All(tuple(others))
 
     def passes(metadata: Mapping[str, Any]) -> bool:
-        return matches(tree, metadata)
+        for key, values, is_member in quick:
+            if (metadata.get(key) in values) is not is_member:
+                return False
+        return not others or matches(rest, metadata)
 
     return passes
 

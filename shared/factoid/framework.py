@@ -34,6 +34,7 @@ from factoid.encode import (
     to_matrix,
     token_vector_encoder,
     with_heading,
+    with_metadata,
 )
 from factoid.entities.articles.own_documents import (
     BuildingKwargs,
@@ -50,6 +51,7 @@ from factoid.entities.retriever import (
     with_fallback,
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
 from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
 from factoid.existing import (
@@ -139,6 +141,14 @@ from factoid.store.options import (
 from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
+from factoid.tools import (
+    IS_DATA,
+    READ_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+    as_text,
+    numbered_document,
+    read_more,
+)
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
@@ -149,6 +159,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
     "LAYOUT_KEY",
@@ -156,6 +167,8 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "READ_DESCRIPTION",
+    "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
     "WINDOW",
     "WORDS",
@@ -232,9 +245,11 @@ __all__ = [
     "Weights",
     "add_own_articles",
     "adecompose",
+    "as_text",
     "assemble",
     "asummarize_tables",
     "build_own_articles",
+    "check_measure",
     "check_metadata_keys",
     "check_names",
     "check_size",
@@ -245,10 +260,14 @@ __all__ = [
     "cut_boxes",
     "decompose",
     "hit_fields",
+    "is_of_answers",
     "known_store",
     "local_folder",
     "match_fields",
     "matches",
+    "measure_answer",
+    "measure_texts",
+    "numbered_document",
     "option_names",
     "own_row_id",
     "parse_filter",
@@ -257,6 +276,7 @@ __all__ = [
     "progress_bar",
     "read_layout",
     "read_loaded",
+    "read_more",
     "regions_in",
     "require",
     "scoped_row_id",
@@ -277,4 +297,5 @@ __all__ = [
     "with_fallback",
     "with_fields",
     "with_heading",
+    "with_metadata",
 ]

@@ -158,7 +158,7 @@ def _corpus(asked: Sequence[Asked], documents: int, passages: int) -> Iterator[C
 
 def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Iterator[Check]:
     """Yield doubts about how questions were written."""
-    copied = sum(_is_copied(question, gold, documents) for question, gold in asked)
+    copied = sum(is_copied(question, gold, documents) for question, gold in asked)
     if copied > _OFTEN * len(asked):
         yield Check(
             "copied questions",
@@ -186,8 +186,11 @@ def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Itera
         )
 
 
-def _is_copied(question: Question, gold: Gold, documents: Mapping[str, Document]) -> bool:
-    """Return whether nearly all words of a question stand near its evidence."""
+def is_copied(question: Question, gold: Gold, documents: Mapping[str, Document]) -> bool:
+    """Return whether nearly all words of a question stand near its evidence.
+
+    `documents` are those of the corpus, by id.
+    """
     words = set(_WORD.findall(question.text.lower()))
     evidence = " ".join(gold.quotes)
     if gold.places:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from factoid.encode import Encoder
-from factoid.entities.reader import Reader
 from factoid.errors import InvalidInputError
 from factoid.evaluate.bench import Bench, Estimate
 from factoid.evaluate.checks import Check
@@ -19,6 +18,7 @@ from factoid.evaluate.measures import MEASURE, READ, measure_of, words_read
 from factoid.evaluate.questions import Question
 from factoid.evaluate.settings import Setting, can_chunk
 from factoid.propositions import Propositionizer
+from factoid.readers.reader import Reader
 from factoid.split import WORDS
 from factoid.units import Document
 

@@ -11,11 +11,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from factoid.entities.reader import Reader
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.atomic import write_file
 from factoid.files.lines import parse_json, read_whole
 from factoid.progress import progress_bar
+from factoid.readers.reader import Reader
 
 _BLOCK = 32  # answers in a file; a kill loses at most these
 

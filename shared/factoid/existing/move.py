@@ -21,7 +21,8 @@ from factoid.existing.store import ExistingStore
 from factoid.existing.write import put_documents
 from factoid.filters import All, Comparison, Operator
 from factoid.progress import progress_bar
-from factoid.store.ingest import SplitDocument, encode, lone_units, replace_documents
+from factoid.store.encoding import Part, encode
+from factoid.store.ingest import SplitDocument, lone_units, replace_documents
 from factoid.store.unit_store import UnitStore
 from factoid.units import Document, Granularity, Unit, content_id
 
@@ -180,7 +181,7 @@ def _write(
     known = {}
     for unit in units:
         if unit.id in vectors:
-            known[encoded_text(unit, store.opened.template)] = vectors[unit.id]
+            known[Part(encoded_text(unit, store.opened.template))] = vectors[unit.id]
     whole = []
     for stored in documents.values():
         if stored.document.text:

@@ -59,6 +59,11 @@ class Seq2SeqReader:
         self.batch_size = whole_number("batch_size", batch_size)
         self._model = _Seq2Seq(model, tokenizer, max_new_tokens, device)
 
+    @property
+    def name(self) -> str:
+        """What its answers are kept under: the class and the model."""
+        return f"{type(self).__name__} {self._model.name}"
+
     def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question."""
         return self.read_batch([question], [context])[0]
@@ -109,6 +114,11 @@ class FusionReader:
         self.passage_tokens = passage_tokens
         self._model = _Seq2Seq(model, tokenizer, max_new_tokens, device)
 
+    @property
+    def name(self) -> str:
+        """What its answers are kept under: the class and the model."""
+        return f"{type(self).__name__} {self._model.name}"
+
     def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question."""
         texts = texts_of(context)[: self.passages]
@@ -123,6 +133,18 @@ class FusionReader:
         for question, context in zip(questions, contexts, strict=True):
             answers.append(self.read(question, context))
         return answers
+
+
+def is_encoder_decoder(model: str) -> bool:
+    """Return whether a model of transformers, by name or folder, has an encoder and a decoder.
+
+    Raises:
+        MissingDependencyError: transformers is not installed.
+        InvalidInputError: There is no such model.
+    """
+    transformers = require("transformers", extra="models")
+    with loading("reader", model):
+        return bool(transformers.AutoConfig.from_pretrained(model).is_encoder_decoder)
 
 
 class _Seq2Seq:
@@ -144,6 +166,13 @@ class _Seq2Seq:
         }
         self._device = device
         self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The name or folder of the model, or its class."""
+        if isinstance(self._source, str):
+            return self._source
+        return str(getattr(self._source, "name_or_path", "") or type(self._source).__name__)
 
     def write(self, prompts: Sequence[str]) -> list[str]:
         """Return what the model writes for each prompt."""

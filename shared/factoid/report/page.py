@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from factoid._optional import require
 from factoid.evaluate.claims import claims
 from factoid.evaluate.comparison import Comparison, Tried
 from factoid.evaluate.measures import BUDGETS, Answer
 from factoid.evaluate.statistics import Recommendation
 from factoid.files.atomic import write_file
 from factoid.report.figures import by_popularity, cost_and_quality, span, words_curve
+from factoid.report.templates import as_html, environment, own_parts
 
 LARGEST = 2_000_000
 """Bytes of a page.
@@ -28,7 +26,6 @@ _SHOWN = 320  # characters of a text
 _READING = 60  # characters of a reader's answer
 _BESIDE = ("passage", "sentence", "proposition")
 _DECIDING = ("Success@1", "Success@5", "within 100 words")
-_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +75,15 @@ def render(comparison: Comparison) -> str:
     Raises:
         MissingDependencyError: Jinja is not installed.
     """
-    jinja = require("jinja2", extra="report")
-    environment = jinja.Environment(
-        loader=jinja.FileSystemLoader(_FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja.StrictUndefined,
-    )
-    environment.filters["percent"] = lambda share: f"{100 * share:.1f}"
-    environment.filters["points"] = lambda share: f"{100 * share:+.1f}".replace("-", "−")
-    script = (_FOLDER / "script.js").read_text(encoding="utf-8")
-    style = (_FOLDER / "style.css").read_text(encoding="utf-8")
-    template = environment.get_template("question.html")
-    environment.filters["span"] = span
+    pages = environment()
+    pages.filters["span"] = span
+    template = pages.get_template("question.html")
     questions = _fitting(comparison, template)
     popularity = None
     if comparison.bins:
         popularity = by_popularity(comparison)
     return str(
-        environment.get_template("page.html").render(
+        pages.get_template("page.html").render(
             comparison=comparison,
             rows=comparison.rows,
             by_measure=recommendations(comparison),
@@ -107,13 +93,10 @@ def render(comparison: Comparison) -> str:
             popularity=popularity,
             curve=words_curve(comparison),
             costs=cost_and_quality(comparison),
-            questions=list(map(jinja.utils.markupsafe.Markup, questions)),
+            questions=list(map(as_html, questions)),
             names=_names(comparison),
             advised=_advised(comparison),
-            script=jinja.utils.markupsafe.Markup(script),
-            style=jinja.utils.markupsafe.Markup(style),
-            script_hash=_hash(script),
-            style_hash=_hash(style),
+            **own_parts(styles=("style.css",), script="script.js"),
         )
     )
 
@@ -138,12 +121,6 @@ def _advised(comparison: Comparison) -> Tried:
     name = comparison.recommendation.setting
     by_name = {tried.name: tried for tried in comparison.tried}
     return by_name[name]
-
-
-def _hash(text: str) -> str:
-    """Return the hash by which a policy allows an element with this text."""
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"sha256-{digest}"
 
 
 # -- Questions --

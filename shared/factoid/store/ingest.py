@@ -22,6 +22,7 @@ from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.snapshot import INCOMPLETE
 from factoid.store.database.transaction import Selection
+from factoid.store.language import notice_language
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
@@ -148,7 +149,8 @@ def ingest(
     tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        for batch in _changed_batches(store, documents, recipe, tally, sources):
+        batches = _changed_batches(store, documents, recipe, tally, sources)
+        for batch in _noticed(store, recipe, batches):
             passages = _passages_of(batch)
             decomposition = Decomposition()
             for block, propositionizer in blocks(passages, recipe):
@@ -185,7 +187,8 @@ async def aingest(
     tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, tally, sources)
+        changed = _changed_batches(store, documents, recipe, tally, sources)
+        batches = _noticed(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
@@ -226,6 +229,16 @@ def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) ->
 
 
 # -- Documents into passages --
+
+
+def _noticed(
+    store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
+) -> Iterator[list[SplitDocument]]:
+    """Yield batches, and notice the language of the first one before it is committed."""
+    for number, batch in enumerate(batches):
+        if number == 0:
+            notice_language(store, _passages_of(batch), recipe.propositionizer)
+        yield batch
 
 
 def _changed_batches(

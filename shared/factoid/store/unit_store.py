@@ -85,7 +85,7 @@ class UnitStore:
             `factoid.vectors.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
         language: Language of the texts, a code of `factoid.vectors.terms.LANGUAGES`; None for the
-            store's setting, else "en".
+            store's setting, else that of the first documents where it can be told, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen
             when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share

@@ -18,6 +18,7 @@ from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, encod
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions.contexts import CONTEXT, Contextualizer, checked_contexts
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.snapshot import INCOMPLETE
@@ -70,6 +71,7 @@ class Recipe:
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
+    contextualizer: Contextualizer | None = None  # None writes no contexts
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
@@ -91,6 +93,8 @@ class Recipe:
         ]
         if self.sentences is not None:
             options.append(_name_of(self.sentences))
+        if self.contextualizer is not None:
+            options.append({"contextualizer": self.contextualizer.name})
         return content_id(*content, *options)
 
 
@@ -159,6 +163,7 @@ def ingest(
             if recipe.propositionizer is None:
                 _tell(bar, tally, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
+            units = with_contexts(units, batch, recipe.contextualizer)
             reusable = reusable_vectors(store, batch)
             tell = partial(_tell, bar, tally)
             vectors = encode(store, units, known=reusable, progress=tell)
@@ -202,6 +207,7 @@ async def aingest(
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
+            units = await asyncio.to_thread(with_contexts, units, batch, recipe.contextualizer)
             reusable = await asyncio.to_thread(reusable_vectors, store, batch)
             tell = partial(_tell, bar, tally)
             vectors = await _aencode(store, units, reusable, tell)
@@ -366,6 +372,25 @@ def assemble(
         for unit in children:
             units[unit.id] = unit
     return list(units.values())
+
+
+def with_contexts(
+    units: Sequence[Unit], batch: Iterable[SplitDocument], contextualizer: Contextualizer | None
+) -> list[Unit]:
+    """Return units, the passages among them with their contexts in the metadata."""
+    if contextualizer is None:
+        return list(units)
+    contexts: dict[str, str] = {}
+    for split in batch:
+        texts = checked_contexts(contextualizer, split.document, split.passages)
+        for passage, text in zip(split.passages, texts, strict=True):
+            contexts[passage.id] = text
+    contextual = []
+    for unit in units:
+        if contexts.get(unit.id):
+            unit = replace(unit, metadata={**unit.metadata, CONTEXT: contexts[unit.id]})
+        contextual.append(unit)
+    return contextual
 
 
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:

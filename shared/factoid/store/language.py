@@ -119,7 +119,8 @@ def notice_language(
     if code == "en":
         return
     made_for_english = []
-    if isinstance(propositionizer, SyntaxPropositionizer):
+    cached = getattr(propositionizer, "propositionizer", propositionizer)
+    if isinstance(cached, SyntaxPropositionizer):
         made_for_english.append(
             "SyntaxPropositionizer, which keeps sentences of other languages whole (a prompted "
             "model divides them, and sentences cost less)"

@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 TORCH ?= 2.13.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all check format bench docs site lock clean
+.PHONY: help demo test test-all test-stores check format bench docs site lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -22,6 +22,10 @@ test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options t
 
 test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full disks, damage, all settings
 	$(PYTEST) -m "not network" $(ARGS)
+
+test-stores: $(VENV)/.installed-dev  ## install Chroma, PostgreSQL, Qdrant and Milvus, and run the tests over them
+	$(PIP) install --quiet -c constraints.txt --group stores
+	$(PYTEST) tests/existing tests/test_examples.py $(ARGS)
 
 check: $(VENV)/.installed-dev  ## format, lint, types here and of examples, import directions
 	$(BIN)/ruff format --check .

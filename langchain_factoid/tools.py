@@ -110,7 +110,11 @@ def read_tool(
         units = store.get(ids, filter=options["filter"], documents=True)
         return reading.text, list(map(found_document, units))
 
-    async def aread(id: str, around: int = 1, start: int = 0) -> tuple[str, list[Document]]:  # noqa: A002
+    async def aread(
+        id: str,  # noqa: A002
+        around: int = 1,
+        start: int = 0,
+    ) -> tuple[str, list[Document]]:
         return await asyncio.to_thread(partial(read, id, around, start))
 
     return StructuredTool.from_function(

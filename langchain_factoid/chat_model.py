@@ -67,7 +67,7 @@ class ChatModelReader(ChatReader):
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and returns a message or a text.
-        options: Those of `factoid.entities.reader.ChatReader`: `batch_size` and `prompt`.
+        options: Those of `factoid.readers.reader.ChatReader`: `batch_size` and `prompt`.
     """
 
     def __init__(self, llm: Runnable[Any, Any], **options: Unpack[ReaderKwargs]) -> None:

@@ -45,6 +45,9 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         summarizer: A chat model that gives each table a document of the kind "table summary" behind
             it, with the table's id under `table_id`, for LangChain's `MultiVectorRetriever`. A
             table for which the model raises has none; a log says so.
+        whole: Return one document for each result, with its tables as Markdown, and their number in
+            `metadata["table_count"]`; with a summarizer their summaries are the strings of
+            `metadata["table_summaries"]`, in order.
         limits: Of the files that `transform_result` reads.
 
     Raises:
@@ -58,11 +61,13 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         without: Iterable[str] = (),
         kinds: Iterable[PartKind] = PART_KINDS,
         summarizer: Runnable[Any, Any] | None = None,
+        whole: bool = False,
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
         self._limits = limits
         self._without = tuple(without)
         self._kinds = tuple(kinds)
+        self._whole = whole
         self._summarizer = summarizer | StrOutputParser() if summarizer is not None else None
 
     @override
@@ -111,7 +116,10 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     def _parts(
         self, document: LayoutDocument, metadata: Mapping[str, Any], summaries: SummaryReport | None
     ) -> list[Document]:
-        parts = document.documents(self._kinds, metadata=metadata, summaries=summaries)
+        if self._whole:
+            parts = [document.whole_document(self._kinds, metadata=metadata, summaries=summaries)]
+        else:
+            parts = document.documents(self._kinds, metadata=metadata, summaries=summaries)
         return list(map(stored_document, parts))
 
 

@@ -43,6 +43,7 @@ class PassageKwargs(TypedDict, total=False):
 
     words: int
     min_words: int
+    join_paragraphs: bool
     sentences: SentenceSplitter | None
     progress: bool | None
 
@@ -77,8 +78,8 @@ class PassageTextSplitter(TextSplitter):
       if it is a string.
 
     Args:
-        options: `words`, `min_words` and `sentences` of `factoid.split_passages`, and `progress` of
-            `factoid.UnitStore`.
+        options: `words`, `min_words`, `join_paragraphs` and `sentences` of
+            `factoid.split_passages`, and `progress` of `factoid.UnitStore`.
 
     Raises:
         InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is
@@ -89,7 +90,9 @@ class PassageTextSplitter(TextSplitter):
         check_names(type(self).__name__, options, option_names(PassageKwargs))
         super().__init__()
         self._progress = options.get("progress")
-        self._sizes, _ = split_names({"words", "min_words", "sentences"}, options)
+        self._sizes, _ = split_names(
+            {"words", "min_words", "join_paragraphs", "sentences"}, options
+        )
 
     def split_text(self, text: str) -> list[str]:
         """Return the texts of the units."""

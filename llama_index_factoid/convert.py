@@ -73,7 +73,7 @@ from factoid.framework import (
     with_fields,
 )
 
-Kind = Literal["passage", "sentence", "proposition"]
+GranularityName = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
@@ -145,11 +145,11 @@ def to_core(node: BaseNode) -> Document:
     It has what the node is and, where they are strings, title and section of the metadata.
     """
     title, section = (text_field(node.metadata, key) for key in HEADING)
-    kind = {}
+    markup = {}
     for key in MARKUP_KEYS:
         if isinstance(value := node.metadata.get(key), str):
-            kind[key] = value
-    return Document(text_of(node), title, section, node.node_id, kind)
+            markup[key] = value
+    return Document(text_of(node), title, section, node.node_id, markup)
 
 
 def to_nodes(
@@ -264,8 +264,8 @@ def to_unit(node: BaseNode) -> Unit:
             related = [related]
         for info in related:
             check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
-    kind = granularity_of(node) or Granularity.PASSAGE
-    parent = None if kind is Granularity.PASSAGE else node.parent_node
+    granularity = granularity_of(node) or Granularity.PASSAGE
+    parent = None if granularity is Granularity.PASSAGE else node.parent_node
     document_id = node.ref_doc_id or node.node_id
     if parent and not node.ref_doc_id:
         document_id = parent.node_id
@@ -286,14 +286,14 @@ def to_unit(node: BaseNode) -> Unit:
     parent_id = document_id
     if parent:
         parent_id = parent.node_id
-    if kind is Granularity.PROPOSITION:
+    if granularity is Granularity.PROPOSITION:
         visible = ""
     else:
         visible = seen_text(text, core.metadata)
     return Unit(
         id=node.node_id,
         text=text,
-        granularity=kind,
+        granularity=granularity,
         document_id=document_id,
         parent_id=parent_id,
         start=start,
@@ -331,11 +331,11 @@ def lone_node(unit: Unit) -> BaseNode:
     Relationships name them by id and type alone.
     """
     node = stored_node(unit)
-    for kind, related in list(node.relationships.items()):
+    for relation, related in list(node.relationships.items()):
         if isinstance(related, list):
-            node.relationships[kind] = list(map(_named, related))
+            node.relationships[relation] = list(map(_named, related))
         else:
-            node.relationships[kind] = _named(related)
+            node.relationships[relation] = _named(related)
     return node
 
 

@@ -25,6 +25,7 @@ from llama_index.core.utils import get_tqdm_iterable
 from factoid.framework import (
     DEFAULT_LIMITS,
     PART_KINDS,
+    LayoutDocument,
     Loaded,
     PartKind,
     ReadLimits,
@@ -42,6 +43,7 @@ from llama_index_factoid.convert import span_of, text_of
 
 # Hidden from models: places, and how factoid treats a part.
 _HIDDEN = ["kind", "pages", "offset", "table", "table_id", "layout", "propositions"]
+_HIDDEN += ["table_count", "table_summaries", "table_summary_failures"]
 
 
 class DocumentIntelligenceReader(BaseReader):
@@ -53,6 +55,11 @@ class DocumentIntelligenceReader(BaseReader):
         without: Names of cleaning rules that are not applied.
         kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is
             left out by default.
+        summarizer: An LLM. Each table is followed by a document with a summary, as in
+            `DocumentIntelligenceNodeParser`.
+        whole: Return one document, with its tables as Markdown, and their number in
+            `metadata["table_count"]`; with a summarizer their summaries are the strings of
+            `metadata["table_summaries"]`, in order. Models are shown neither.
         limits: Of the files that are read.
     """
 
@@ -61,11 +68,15 @@ class DocumentIntelligenceReader(BaseReader):
         *,
         without: Iterable[str] = (),
         kinds: Iterable[PartKind] = PART_KINDS,
+        summarizer: LLM | None = None,
+        whole: bool = False,
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
         self._limits = limits
         self._without = tuple(without)
         self._kinds = tuple(kinds)
+        self._summarizer = summarizer
+        self._whole = whole
 
     def load_data(
         self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None
@@ -75,7 +86,8 @@ class DocumentIntelligenceReader(BaseReader):
         All have `extra_info` in their metadata.
         """
         document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
-        parts = document.documents(self._kinds, metadata=extra_info)
+        summaries = _summaries(document, self._summarizer)
+        parts = _parts_of(document, self._kinds, extra_info, summaries, whole=self._whole)
         return [Document(**_fields(part)) for part in parts]
 
 
@@ -88,7 +100,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
     the places of nodes.
 
     Args:
-        without, kinds: As for `DocumentIntelligenceReader`.
+        without, kinds, whole: As for `DocumentIntelligenceReader`.
         summarizer: An LLM. Each table is followed by an `IndexNode` with a summary, which points at
             the table's node: a search finds the summary, and a `RecursiveRetriever` returns the
             table. If the LLM raises, a log says so, and there is none.
@@ -102,6 +114,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
 
     without: tuple[str, ...] = ()
     kinds: tuple[PartKind, ...] = PART_KINDS
+    whole: bool = False
     summarizer: LLM | None = Field(default=None, exclude=True)
 
     @classmethod
@@ -112,13 +125,9 @@ class DocumentIntelligenceNodeParser(NodeParser):
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
     ) -> list[BaseNode]:
-        llm = self.summarizer
         parts = list[BaseNode]()
         for loaded in get_tqdm_iterable(self._read(nodes), show_progress, "Cleaning documents"):
-            tables = loaded.document.tables
-            summaries = None
-            if llm:
-                summaries = summarize_tables(tables, lambda prompt: llm.complete(prompt).text)
+            summaries = _summaries(loaded.document, self.summarizer)
             parts += self._parts(nodes[loaded.position], loaded, summaries)
         return parts
 
@@ -155,8 +164,8 @@ class DocumentIntelligenceNodeParser(NodeParser):
             update={"metadata": loaded.metadata}
         )
         parts: list[BaseNode] = []
-        for part in loaded.document.documents(
-            self.kinds, metadata=loaded.metadata, summaries=summaries
+        for part in _parts_of(
+            loaded.document, self.kinds, loaded.metadata, summaries, whole=self.whole
         ):
             table = part.metadata.get("table_id")
             fields = _fields(part) | {"relationships": {NodeRelationship.SOURCE: source}}
@@ -174,6 +183,27 @@ def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
     """
     node = node.node if isinstance(node, NodeWithScore) else node
     return regions_in(node.metadata, *(span_of(node) or (0, 0)))
+
+
+def _summaries(document: LayoutDocument, llm: LLM | None) -> SummaryReport | None:
+    """Return the summaries of a document's tables, None without a model."""
+    if llm is None:
+        return None
+    return summarize_tables(document.tables, lambda prompt: llm.complete(prompt).text)
+
+
+def _parts_of(
+    document: LayoutDocument,
+    kinds: Sequence[PartKind],
+    metadata: dict[str, Any] | None,
+    summaries: SummaryReport | None,
+    *,
+    whole: bool,
+) -> list[CoreDocument]:
+    """Return the parts of a document, or all of them as one."""
+    if whole:
+        return [document.whole_document(kinds, metadata=metadata, summaries=summaries)]
+    return document.documents(kinds, metadata=metadata, summaries=summaries)
 
 
 async def _acomplete(llm: LLM, prompt: str) -> str:

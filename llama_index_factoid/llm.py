@@ -80,7 +80,7 @@ class LLMReader(ChatReader):
 
     Args:
         llm: The LLM.
-        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which
+        options: Those of `factoid.readers.reader.ChatReader`: `prompt`, and `batch_size`, which
             only counts in `aread_batch` with an LLM that awaits; otherwise requests go one after
             the other.
     """

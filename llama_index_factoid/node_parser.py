@@ -43,7 +43,7 @@ from factoid.framework import (
     whole_passage,
     with_cache,
 )
-from llama_index_factoid.convert import Kind, to_core, to_nodes
+from llama_index_factoid.convert import GranularityName, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
 
 _BLOCK = 256  # passages for one call of the propositionizer
@@ -52,10 +52,11 @@ _BLOCK = 256  # passages for one call of the propositionizer
 class ParserKwargs(TypedDict, total=False):
     """The options of `MultiGranularNodeParser` besides the propositionizer and its cache."""
 
-    granularities: Sequence[Kind]
+    granularities: Sequence[GranularityName]
     embed_metadata: Sequence[str]
     words: int
     min_words: int
+    join_paragraphs: bool
     unsupported: Policy
     chunker: NodeParser | None
     sentences: SentenceSplitter | None
@@ -91,7 +92,7 @@ class MultiGranularNodeParser(NodeParser):
     the document's text, or are None if the node does not say where it stands.
 
     Args:
-        propositionizer, words, min_words, unsupported, sentences: As in
+        propositionizer, words, min_words, join_paragraphs, unsupported, sentences: As in
             `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
         embed_metadata: Keys of the documents' metadata that are embedded with the text and searched
@@ -117,10 +118,13 @@ class MultiGranularNodeParser(NodeParser):
 
     model_config = ConfigDict(extra="forbid")
 
-    granularities: tuple[Kind, ...] = Field(default=("passage", "proposition"), min_length=1)
+    granularities: tuple[GranularityName, ...] = Field(
+        default=("passage", "proposition"), min_length=1
+    )
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = WORDS
     min_words: int = MIN_WORDS
+    join_paragraphs: bool = True
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None
@@ -246,8 +250,13 @@ class MultiGranularNodeParser(NodeParser):
         """Return the passages of a node; a chunk of a chunker is its own passage."""
         document = to_core(node)
         if self.chunker is None:
-            sizes = {"words": self.words, "min_words": self.min_words}
-            return split_passages(document, **sizes, sentences=self.sentences)
+            return split_passages(
+                document,
+                words=self.words,
+                min_words=self.min_words,
+                join_paragraphs=self.join_paragraphs,
+                sentences=self.sentences,
+            )
         if document.text.strip():
             return [replace(whole_passage(document), id=document.id)]
         return []
@@ -265,13 +274,13 @@ class MultiGranularNodeParser(NodeParser):
 class PassageNodeParser(MultiGranularNodeParser):
     """Cuts documents into passages of whole sentences (Dense X Retrieval, Appendix A)."""
 
-    granularities: tuple[Kind, ...] = ("passage",)
+    granularities: tuple[GranularityName, ...] = ("passage",)
 
 
 class PropositionNodeParser(MultiGranularNodeParser):
     """Cuts documents into propositions (Dense X Retrieval, §2). PARENT is the node that was cut."""
 
-    granularities: tuple[Kind, ...] = ("proposition",)
+    granularities: tuple[GranularityName, ...] = ("proposition",)
 
 
 def _windows(

@@ -19,24 +19,24 @@ from factoid.encode import with_heading
 from factoid.entities.articles.names import NameKind, name_key, name_parts, spelled_names, spelled_out, split_title
 from factoid.entities.importers.mediawiki import MediaWikiDump, is_disambiguation
 from factoid.entities.articles.own_documents import OwnDocuments, build_own_articles
-from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.entities.importers.wikitext import links, plain_text, strip_tags
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spans import Words
 from factoid.entities.linkers.titles import TitleLinker
-from factoid.entities.prompts import document_text, question_prompt
-from factoid.entities.reader import clean_answer
+from factoid.readers.prompts import document_text, question_prompt
+from factoid.readers.reader import clean_answer
 from factoid.entities.spel.linker import split_words
 from factoid.errors import FactoidError
 from factoid.evaluate.answers import f1, has_answer_dpr, has_answer_normalized, normalize_answer
 from factoid.evaluate.citations import split_cited
 from factoid.files.limits import ReadLimits
-from factoid.files.readers import read_file
-from factoid.files.web_pages import page_markdown
+from factoid.user_files.read import read_file
+from factoid.user_files.web_pages import page_markdown
 from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, claims_something, with_markers, without_markers
+from factoid.late_interaction.growing_answer import GrowingAnswer, claims_something, with_markers, without_markers
 from factoid.late_interaction.cite import PropCite
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose
@@ -213,7 +213,7 @@ def _cite(text: str) -> None:
 
 
 def _wikitext(text: str) -> None:
-    prepared = prepare(text)
+    prepared = strip_tags(text)
     plain_text(prepared, ["file"])
     links(prepared, ["file"])
     is_disambiguation(text, text)

@@ -21,7 +21,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from factoid.entities.reader import Reader
+from factoid.readers.reader import Reader
 from factoid.errors import InvalidInputError
 from langchain_factoid import ChatModelReader
 from llama_index_factoid import LLMReader

@@ -115,3 +115,21 @@ def test_what_a_text_says_itself_is_not_written_above_it():
     assert pack_context([tower]) == tower.text
     again = headed("It is old.", "d", "Leaning Tower of Pisa", "History")
     assert pack_context([tower, again]) == f"{tower.text}\nHistory: It is old."
+
+
+words_of_units = st.lists(st.lists(st.sampled_from(["The", "tower", "leans.", "It", "is", "old."]), min_size=1, max_size=6), max_size=6)
+
+
+@given(words_of_units, st.integers(1, 20))
+def test_the_papers_context_is_the_first_words_of_the_ranked_texts(texts, words):
+    joined = [word for text in texts for word in text]
+    ranked = units(*map(" ".join, texts))
+    context = pack_context(ranked, words=words, separator=" ", headings=False, repeats=True)
+    assert context == " ".join(joined[:words])
+
+
+def test_repeats_are_kept_under_headings_too():
+    tower = Unit("1", "It leans.", Granularity.PROPOSITION, "d", "p", 0, 9, "Pisa", "Tower")
+    again = replace(tower, id="2")
+    assert pack_context([tower, again]) == "Pisa — Tower: It leans."
+    assert pack_context([tower, again], repeats=True) == "Pisa — Tower: It leans.\nIt leans."

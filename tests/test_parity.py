@@ -18,7 +18,7 @@ from llama_index.core.vector_stores import FilterOperator, MetadataFilter, Metad
 
 import langchain_factoid
 import llama_index_factoid
-from factoid import SyntaxPropositionizer
+from factoid import Document, Granularity, SyntaxPropositionizer, UnitStore
 from factoid.testing import HashEncoder
 
 # One paragraph each, so that LangChain's parent (the document) and LlamaIndex's (the passage) are the same text.
@@ -132,3 +132,15 @@ def test_an_encoder_of_the_core_keeps_its_name() -> None:
     back = langchain_factoid.LangChainEncoder(langchain_factoid.EncoderEmbeddings(HashEncoder()))
     assert back.name == name
     assert llama_index_factoid.LlamaIndexEncoder(llama_index_factoid.EncoderEmbedding(HashEncoder())).name == name
+
+
+def test_the_papers_splitting_is_an_option_in_both():
+    text = "Hi Tom,\n\nit failed.\n\nA rat bit through the cable."
+    langchain = langchain_factoid.PassageTextSplitter(join_paragraphs=False).split_text(text)
+    parser = llama_index_factoid.MultiGranularNodeParser(granularities=["passage"], join_paragraphs=False)
+    llama_index = [node.text for node in parser.get_nodes_from_documents([LlamaIndexDocument(text=text)])]
+    assert langchain == llama_index == text.split("\n\n")
+    with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
+        report = store.add_documents([Document(text)], join_paragraphs=False)
+        assert report.units[Granularity.PASSAGE] == 3
+        assert store.add_documents([Document(text)]).units[Granularity.PASSAGE] == 1  # another splitting is a change

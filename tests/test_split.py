@@ -86,6 +86,20 @@ def test_against_an_independent_retelling(paragraphs, words, share):
     assert [unit.text.replace("\n\n", " ") for unit in passages] == [" ".join(sentences) for sentences in expected]
 
 
+@settings(max_examples=100, deadline=None)
+@given(PARAGRAPHS, st.integers(1, 150), st.floats(0, 1))
+def test_appendix_a_packs_each_paragraph_alone(paragraphs, words, share):
+    min_words = int(words * share)
+    text = "\n\n".join(" ".join(map(sentence, lengths)) for lengths in paragraphs)
+    expected = [
+        " ".join(sentence(lengths[index]) for index in group)
+        for lengths in paragraphs
+        for group in appendix_a(lengths, words, min_words)
+    ]
+    passages = split_passages(Document(text), words=words, min_words=min_words, join_paragraphs=False)
+    assert [unit.text for unit in passages] == expected
+
+
 def test_short_paragraphs_of_a_section_are_one_passage():
     long = " ".join([sentence(30)] * 3)
     text = f"""# Pump

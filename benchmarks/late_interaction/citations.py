@@ -29,7 +29,7 @@ from tqdm.auto import tqdm
 from benchmarks.late_interaction.baselines import cite_at_random, cite_by_vectors, cite_by_words
 from benchmarks.late_interaction.gold import GoldAnswers, read_clapnq, read_expertqa
 from benchmarks.ranking.measures import difference, table
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import SentenceTransformerEncoder
 from factoid.evaluate.citations import CitationScores, CitedText, mean_scores, score_gold
 from factoid.late_interaction import LateInteractionEncoder, PropCite, TokenEncoder, TokenVectors
@@ -113,7 +113,7 @@ def print_scores(answers: Sequence[CitedText], models: dict[str, TokenEncoder], 
             compared = compared or scores
             row(f"{way}, {name}", cells(scores, compared))
         first = first or compared
-    cached = CachedEncoder(encoder, None)
+    cached = VectorCache(encoder, None)
     simple: dict[str, list[Cite]] = {
         "sentence embedding, top 1": [by_sentence(lambda *texts: cite_by_vectors(*texts, cached))],
         "BM25, top 1": [by_sentence(cite_by_words)],

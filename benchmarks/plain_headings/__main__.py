@@ -33,7 +33,7 @@ import numpy as np
 
 from benchmarks.plain_headings.earlier import earlier_headings
 from benchmarks.ranking.measures import difference, table
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Document,
     Granularity,
@@ -203,7 +203,7 @@ def print_retrieval(folder: Path, cache: Path | None, characters: int | None, gr
     lengths = {document.id: len(document.text) for document in documents}
     questions = [question for question in read(folder / "queries.jsonl") if is_within(question, lengths)]
     print(f"{len(questions)} questions")
-    encoder = CachedEncoder(SentenceTransformerEncoder(), cache)
+    encoder = VectorCache(SentenceTransformerEncoder(), cache)
     queries = encoder.encode_queries([question["text"] for question in questions])
     row = table("headings", ["passages", "R@1", "R@5", "mean", "mean − earlier's, 95 %"])
     first = None

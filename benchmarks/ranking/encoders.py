@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.ranking.corpora import Corpus, read, spread
 from benchmarks.ranking.measures import CUTS, recall, table
 from benchmarks.ranking.rankings import search
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import SentenceTransformerEncoder, UnitStore
 from factoid.encode import Encoder, Vectors
 
@@ -79,11 +79,11 @@ def main() -> None:
     questions = [question for question in corpus.questions if question.document_id in ids]
     corpus = replace(corpus, documents=documents, questions=spread(questions, arguments.questions))
     print(f"{len(documents):,} documents, {len(corpus.questions):,} questions")
-    minilm = CachedEncoder(SentenceTransformerEncoder(), _folder(arguments.cache, "mini"))
+    minilm = VectorCache(SentenceTransformerEncoder(), _folder(arguments.cache, "mini"))
     measure("all-MiniLM-L6-v2", corpus, minilm)
     measure("its cosines · .1 + .9", corpus, OtherScale(minilm, 0.1, 0.9))
     measure("its cosines · 10", corpus, OtherScale(minilm, 10, 0))
-    measure("multilingual-e5-small", corpus, CachedEncoder(E5(), _folder(arguments.cache, "e5")))
+    measure("multilingual-e5-small", corpus, VectorCache(E5(), _folder(arguments.cache, "e5")))
 
 
 def _folder(cache: Path | None, name: str) -> Path | None:

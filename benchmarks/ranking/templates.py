@@ -20,7 +20,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from benchmarks.ranking.corpora import Corpus, cut, read, spread
 from benchmarks.ranking.measures import BUDGETS, CUTS, Shares, cells, curve, recall, table
 from benchmarks.ranking.rankings import FETCHED, distinct_documents, search
-from benchmarks.ranking.vectors import CachedEncoder
+from factoid.evaluate.vector_cache import VectorCache
 from factoid import Granularity, SentenceTransformerEncoder, SyntaxPropositionizer, Unit, UnitStore, Weights
 from factoid.encode import EMBED_TEMPLATE, with_heading
 
@@ -37,7 +37,7 @@ def main() -> None:
     arguments = parser.parse_args()
     corpus = thin(read(arguments.corpus), arguments.every)
     corpus = replace(corpus, questions=spread(corpus.questions, arguments.questions))
-    encoder = CachedEncoder(SentenceTransformerEncoder(), arguments.cache)
+    encoder = VectorCache(SentenceTransformerEncoder(), arguments.cache)
     kinds = (Granularity.PASSAGE, Granularity.PROPOSITION)
     units, _ = cut(corpus, SyntaxPropositionizer(), kinds)
     passages = units[Granularity.PASSAGE]
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def measure(
-    corpus: Corpus, units: dict[Granularity, list[Unit]], encoder: CachedEncoder, template: str
+    corpus: Corpus, units: dict[Granularity, list[Unit]], encoder: VectorCache, template: str
 ) -> tuple[Shares, Shares, Shares]:
     """Return what propositions find by themselves, what the default score finds, and what its first words answer."""
     queries = encoder.encode_queries([question.text for question in corpus.questions])

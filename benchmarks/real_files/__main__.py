@@ -36,7 +36,7 @@ from benchmarks.real_files.syntax import Source, letters, words
 from benchmarks.real_files.tables import csv_rows, is_named, rows_of
 from factoid import Document, SyntaxPropositionizer, Unit, split_passages
 from factoid.errors import FactoidError
-from factoid.files.readers import TABLE_ENDINGS, find_files, read_file
+from factoid.user_files.read import TABLE_ENDINGS, find_files, read_file
 from factoid.propositions import decompose
 from factoid.split import split_sentences
 from factoid.text.markup import markup_of
@@ -207,7 +207,7 @@ def _count_spans(
     by_id = {passage.id: passage for passage in passages}
     for unit in units:
         passage = by_id.get(unit.parent_id or "")
-        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(passage.searched):
+        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(passage.search_text):
             continue  # in other words
         counts.spans += 1
         held = letters(

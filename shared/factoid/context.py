@@ -24,7 +24,12 @@ _FILLERS = {
 
 
 def pack_context(
-    hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True
+    hits: Iterable[Hit | Unit],
+    *,
+    words: int = 100,
+    separator: str = "\n",
+    headings: bool = True,
+    repeats: bool = False,
 ) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
@@ -41,6 +46,8 @@ def pack_context(
         headings: Write "title — section: " before a unit: the title once for each document, and of
             a section's path what the unit before it does not share. What the unit's text says
             itself is not written. The words count.
+        repeats: Keep units that repeat earlier ones. With `headings=False` this is the paper's
+            context: the first words of the ranked texts as they are.
 
     Raises:
         InvalidInputError: `words` is below 1.
@@ -55,11 +62,7 @@ def pack_context(
         text = unit.text.strip()
         folded = " ".join(text.split()).casefold()
         place = (unit.title, unit.section) if headings else ("", "")
-        if not folded or any(
-            place == other and stands_in(folded, text) for other, text, _ in taken
-        ):
-            continue
-        if (said := _said(unit, place, taken)) and _content(folded) <= said:
+        if not folded or (not repeats and _is_said(unit, folded, place, taken)):
             continue
         group = (unit.document_id, unit.title) if any(place) else ("", "")
         if headings:
@@ -113,6 +116,17 @@ def _without_data(unit: Unit) -> Unit:
 
 def _content(folded: str) -> set[str]:
     return {word.strip(_MARKS) for word in folded.split()} - _FILLERS
+
+
+def _is_said(
+    unit: Unit, folded: str, place: tuple[str, str], taken: list[tuple[tuple[str, str], str, Unit]]
+) -> bool:
+    """Return whether earlier units of the same heading say all that a unit does."""
+    for other, text, _ in taken:
+        if place == other and stands_in(folded, text):
+            return True
+    said = _said(unit, place, taken)
+    return bool(said) and _content(folded) <= said
 
 
 def _said(

@@ -17,7 +17,6 @@ from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
 from factoid.evaluate.rankings import judge, top_k_accuracy
-from factoid.files.readers import read_documents
 from factoid.late_interaction import CitedAnswer, PropCite
 from factoid.progress import tracked
 from factoid.propositions import Propositionizer, Report
@@ -25,6 +24,7 @@ from factoid.ranking import Weights
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.terminal import WIDTH, count, excerpt, place, plain, wrap
 from factoid.units import Document, Granularity, Hit, Unit
+from factoid.user_files.read import read_documents
 from factoid.words import count_words
 
 # Picked by hand: the answer stands in an aside of a long sentence.
@@ -43,7 +43,7 @@ ANSWER = (
 )
 _ALONE = Weights(passage=0, lexical=0)
 MEASURED: dict[str, dict[str, Any]] = {
-    **{f"{kind}s alone": {"granularity": kind, "weights": _ALONE} for kind in GRANULARITIES},
+    **{f"{name}s alone": {"granularity": name, "weights": _ALONE} for name in GRANULARITIES},
     "sentences, passage, words": {"granularity": "sentence"},
     "propositions, passage, words": {},
 }
@@ -125,10 +125,11 @@ def run_demo(
         for question in chosen:
             _print_head(plain(question.text))
             best = []
-            for kind in GRANULARITIES:
-                for hit in store.search(question.text, 1, granularity=kind):
-                    best.append((kind, hit))
-            print("\n\n".join(_best_unit(kind, hit, question, color=color) for kind, hit in best))
+            for granularity in GRANULARITIES:
+                for hit in store.search(question.text, 1, granularity=granularity):
+                    best.append((granularity, hit))
+            results = [_best_unit(name, hit, question, color=color) for name, hit in best]
+            print("\n\n".join(results))
         if prepared:
             _print_head("How often the answer is found")
             rows = tracked(MEASURED.items(), show=progress, unit=" rows")
@@ -222,19 +223,19 @@ def _print_head(text: str) -> None:
 def _counts(units: Sequence[Unit], report: Report) -> str:
     """Return units and words per unit at each granularity, and what became of the propositions."""
     lines = [f"{'':<12}{'units':>8}{'words per unit':>17}"]
-    for kind in GRANULARITIES:
+    for granularity in GRANULARITIES:
         words = []
         for unit in units:
-            if unit.granularity is kind:
+            if unit.granularity is granularity:
                 words.append(count_words(unit.text))
-        lines.append(f"{kind:<12}{len(words):>8,}{sum(words) / max(len(words), 1):>17.1f}")
+        lines.append(f"{granularity:<12}{len(words):>8,}{sum(words) / max(len(words), 1):>17.1f}")
     return "\n".join([*lines, "", wrap(str(report))])
 
 
-def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
+def _best_unit(granularity: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
     """Return the best unit of a hit, and for a fact its source in the passage."""
     best = hit.matches[0].unit if hit.matches else hit.unit
-    facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
+    facts = [granularity.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
     if question.answers:
         if has_answer_dpr(best.text, question.answers):
             facts.append("holds the answer")
@@ -242,10 +243,10 @@ def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) 
             facts.append("lacks the answer")
     start, end = (
         (0, 0)
-        if kind is Granularity.PASSAGE
+        if granularity is Granularity.PASSAGE
         else (best.start - hit.unit.start, best.end - hit.unit.start)
     )
-    rewritten = kind is Granularity.PROPOSITION and plain(best.text) != plain(
+    rewritten = granularity is Granularity.PROPOSITION and plain(best.text) != plain(
         hit.unit.text[start:end]
     )
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]

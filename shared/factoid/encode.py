@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.forks import Exclusion, at_work
+from factoid.late_chunking import encode_spans
+from factoid.pooling import Pooling, check_pooling, load_pooled
 from factoid.units import LONGEST_HEADING, Document, Unit
 
 if TYPE_CHECKING:
@@ -95,6 +97,39 @@ class TokenVectorEncoder(Protocol):
         """
 
 
+@runtime_checkable
+class SpanEncoder(Protocol):
+    """An encoder that encodes parts of a text with the text around them, in one pass.
+
+    A store with `late_chunking=True` encodes sentences and propositions in this way.
+    """
+
+    def encode_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[Vectors]:
+        """Return float32 vectors of units and of spans of their characters.
+
+        The first is that of the whole text, as `encode_units` gives it. Shape of each: (1 + spans,
+        dim).
+        """
+
+
+def span_encoder(encoder: object) -> SpanEncoder:
+    """Return an encoder that encodes spans: this one, or the one that it wraps for a framework.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    for candidate in (encoder, getattr(encoder, "wrapped", None)):
+        if isinstance(candidate, SpanEncoder):
+            return candidate
+    raise InvalidInputError(
+        f"late_chunking needs an encoder that has encode_spans, which {_described(encoder)} does "
+        "not have: open the store with SentenceTransformerEncoder(model) of a model that pools by "
+        "mean (in LangChain as EncoderEmbeddings of it), or leave late_chunking out"
+    )
+
+
 def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
     """Return an encoder that gives vectors of tokens.
 
@@ -119,8 +154,8 @@ def _described(encoder: object) -> str:
     """Return the class of an encoder, or of what it wraps for a framework."""
     if encoder is None:
         return "a store without an encoder"
-    for name in ("embeddings", "embed_model"):
-        encoder = getattr(encoder, name, encoder)
+    for name in ("wrapped", "embeddings", "embed_model"):
+        encoder = getattr(encoder, name, None) or encoder
     return type(encoder).__name__
 
 
@@ -150,9 +185,15 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     Raises:
         InvalidInputError: The template cannot be parsed.
     """
+    return placed_text(unit, template)[0]
+
+
+def placed_text(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> tuple[str, int]:
+    """Return what `with_heading` returns, and where the unit's text begins in it."""
     title, section = split_heading(unit)
     heading = {"title": title, "section": section, "text": unit.text}
     result = ""
+    start = 0
     for position, (label, name) in enumerate(_parts(template)):
         value = ""
         if name in heading:
@@ -165,7 +206,9 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
             if position and not result:
                 label = _MARKUP.sub("", label)
             result += label + value
-    return result
+        if name == "text":
+            start = len(result) - len(value)
+    return result, start
 
 
 def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
@@ -173,8 +216,12 @@ def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
 
     It is what a reader sees of it, with its heading.
     """
-    seen = replace(unit, text=unit.visible) if unit.visible else unit
-    return with_heading(seen, template)
+    return placed_text(seen_unit(unit), template)[0]
+
+
+def seen_unit(unit: Unit) -> Unit:
+    """Return a unit with what a reader sees as its text."""
+    return replace(unit, text=unit.visible) if unit.visible else unit
 
 
 def with_metadata(template: str, keys: Iterable[str]) -> str:
@@ -246,11 +293,15 @@ class SentenceTransformerEncoder:
         batch_size: Texts in one forward pass.
         name: The name that a store records for the model; None for its name on the hub or, for a
             folder, one made from its weights, so that it is the same wherever the folder lies.
+        pooling: How the vectors of tokens become one: "mean", "cls" for that of the first token, or
+            "lasttoken"; None for what the model's own configuration says. A model without one
+            gets that of its family (SimCSE, Contriever, TAS-B), and is refused if it has none.
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers or the default model's
             package is absent.
-        InvalidInputError: On first use, if the model cannot be loaded.
+        InvalidInputError: There is no such pooling, or it is given for a loaded model. On first
+            use, if the model cannot be loaded, or nothing says how it pools.
     """
 
     def __init__(
@@ -260,8 +311,12 @@ class SentenceTransformerEncoder:
         device: str | None = None,
         batch_size: int = 64,
         name: str | None = None,
+        pooling: Pooling | None = None,
     ) -> None:
+        if pooling is not None and not isinstance(model, str | PathLike):
+            raise InvalidInputError("pooling is for a model by name or folder")
         self.batch_size = batch_size
+        self.pooling = check_pooling(pooling)
         self._name = name
         self.device = device
         self._source = fspath(model) if isinstance(model, PathLike) else model
@@ -278,7 +333,10 @@ class SentenceTransformerEncoder:
         if self._source is None:
             return "all-MiniLM-L6-v2"
         if isinstance(self._source, str):
-            return portable_name(self._source)
+            name = portable_name(self._source)
+            if self.pooling is not None:
+                name += f" {self.pooling}"  # the weights do not say it
+            return name
         return portable_name(str(self._source.model_card_data.base_model or "SentenceTransformer"))
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
@@ -299,6 +357,18 @@ class SentenceTransformerEncoder:
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the float32 unit vectors of the tokens of units. Shape of each: (tokens, dim)."""
         return self._encode_tokens("encode_document", texts)
+
+    def encode_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[Vectors]:
+        """Return float32 vectors of units and of spans of their characters, in one pass.
+
+        Shape of each: (1 + spans, dim).
+
+        Raises:
+            InvalidInputError: The model does not pool by mean.
+        """
+        return encode_spans(self._model(), texts, spans, batch_size=self.batch_size)
 
     def _encode_tokens(self, method: str, texts: Sequence[str]) -> list[Vectors]:
         model = self._model()
@@ -327,11 +397,11 @@ class SentenceTransformerEncoder:
     def _model(self) -> SentenceTransformer:
         with at_work(), _LOADING.lock:
             if self._loaded is None:
-                library = require("sentence_transformers", extra="models")
+                require("sentence_transformers", extra="models")
                 source = offline_model() if self._source is None else self._source
                 if isinstance(source, str):
                     with loading("encoder", source):
-                        source = library.SentenceTransformer(source, device=self.device)
+                        source = load_pooled(source, self.pooling, self.device)
                 self._loaded = source
             return self._loaded
 

@@ -34,6 +34,7 @@ from factoid.encode import (
     to_matrix,
     token_vector_encoder,
     with_heading,
+    with_metadata,
 )
 from factoid.entities.articles.own_documents import (
     BuildingKwargs,
@@ -42,7 +43,6 @@ from factoid.entities.articles.own_documents import (
 )
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker
-from factoid.entities.reader import ChatReader, ReaderKwargs
 from factoid.entities.retriever import (
     Ambiguous,
     EntityHit,
@@ -51,6 +51,25 @@ from factoid.entities.retriever import (
     with_fallback,
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
+from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
+from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
+from factoid.existing import (
+    Answer,
+    Collection,
+    ExistingSearchKwargs,
+    ExistingStore,
+    ExistingStoreKwargs,
+    Form,
+    KnownStore,
+    Metric,
+    Question,
+    Row,
+    known_store,
+)
+from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import own_id as own_row_id
+from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -104,6 +123,7 @@ from factoid.propositions.prompting.chat import (
 )
 from factoid.propositions.prompting.cost import Usage
 from factoid.ranking import Weights
+from factoid.readers.reader import ChatReader, ReaderKwargs
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.store.database.schema import local_folder
@@ -121,6 +141,14 @@ from factoid.store.options import (
 from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
+from factoid.tools import (
+    IS_DATA,
+    READ_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+    as_text,
+    numbered_document,
+    read_more,
+)
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
@@ -128,19 +156,26 @@ __all__ = [
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
     "DEPTH",
+    "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "IS_DATA",
     "KIND",
+    "LANGCHAIN_STORES",
     "LAYOUT_KEY",
+    "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "READ_DESCRIPTION",
+    "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
     "WINDOW",
     "WORDS",
     "AddReport",
     "All",
     "Ambiguous",
+    "Answer",
     "AnyGranularityRanker",
     "AnyOf",
     "ArticleStore",
@@ -151,6 +186,7 @@ __all__ = [
     "ChatReader",
     "CitationFields",
     "CitedSentence",
+    "Collection",
     "CommonSearchKwargs",
     "Comparison",
     "Decomposition",
@@ -161,14 +197,20 @@ __all__ = [
     "EntityKwargs",
     "EntityLinker",
     "EntityRetriever",
+    "ExistingSearchKwargs",
+    "ExistingStore",
+    "ExistingStoreKwargs",
     "Filter",
+    "Form",
     "Granularity",
     "Hit",
     "IndexKwargs",
     "InvalidInputError",
+    "KnownStore",
     "LayoutDocument",
     "Loaded",
     "MatchFields",
+    "Metric",
     "ModelKwargs",
     "Not",
     "Operator",
@@ -178,6 +220,7 @@ __all__ = [
     "Progress",
     "PropCite",
     "Propositionizer",
+    "Question",
     "RankedParents",
     "ReadLimits",
     "ReaderKwargs",
@@ -185,6 +228,7 @@ __all__ = [
     "Reply",
     "Report",
     "Reranker",
+    "Row",
     "SearchOptions",
     "SentenceSplitter",
     "SpanHit",
@@ -201,9 +245,11 @@ __all__ = [
     "Weights",
     "add_own_articles",
     "adecompose",
+    "as_text",
     "assemble",
     "asummarize_tables",
     "build_own_articles",
+    "check_measure",
     "check_metadata_keys",
     "check_names",
     "check_size",
@@ -214,18 +260,26 @@ __all__ = [
     "cut_boxes",
     "decompose",
     "hit_fields",
+    "is_of_answers",
+    "known_store",
     "local_folder",
     "match_fields",
     "matches",
+    "measure_answer",
+    "measure_texts",
+    "numbered_document",
     "option_names",
+    "own_row_id",
     "parse_filter",
     "plain_metadata",
     "portable_name",
     "progress_bar",
     "read_layout",
     "read_loaded",
+    "read_more",
     "regions_in",
     "require",
+    "scoped_row_id",
     "seen_text",
     "split_heading",
     "split_names",
@@ -243,4 +297,5 @@ __all__ = [
     "with_fallback",
     "with_fields",
     "with_heading",
+    "with_metadata",
 ]

@@ -35,6 +35,7 @@ def split_passages(
     *,
     words: int = WORDS,
     min_words: int = MIN_WORDS,
+    join_paragraphs: bool = True,
     sentences: SentenceSplitter | None = None,
 ) -> list[Unit]:
     """Cut a document into passages of whole sentences.
@@ -53,6 +54,8 @@ def split_passages(
             merged may add up to `min_words` - 1. At least 1.
         min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none
             is merged) to `words`.
+        join_paragraphs: False never joins paragraphs, as in the paper: a short paragraph is a
+            passage of its own.
         sentences: Finds the ends of sentences; by default rules for many languages.
             `spacy_sentences` makes one of a pipeline.
 
@@ -67,23 +70,26 @@ def split_passages(
         )
     title, paragraphs = outline(document)
     units = []
-    if document.metadata.get(PROPOSITIONS) != LINES:  # a table's rows stay apart
+    if join_paragraphs and document.metadata.get(PROPOSITIONS) != LINES:  # rows stay apart
         paragraphs = list(_join_short(document.text, paragraphs, words, min_words))
     for paragraph in paragraphs:
-        for start, end, held in _pack(
+        for start, end, passage_sentences in _pack(
             document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
         ):
             passage = child_unit(
                 document, document.text[start:end], Granularity.PASSAGE, start, end
             )
-            visible = visible_text(held)
+            visible = visible_text(passage_sentences)
             if visible == passage.text:
                 visible = ""
-            units.append(
-                replace(
-                    passage, title=title, section=paragraph.section, visible=visible, sentences=held
-                )
+            passage = replace(
+                passage,
+                title=title,
+                section=paragraph.section,
+                visible=visible,
+                sentences=passage_sentences,
             )
+            units.append(passage)
     return units
 
 
@@ -148,7 +154,7 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
     if (
         passage.sentences
         and splitter is None
-        and visible_text(passage.sentences) == passage.searched
+        and visible_text(passage.sentences) == passage.search_text
     ):
         return passage.sentences  # else the text was changed
     read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))

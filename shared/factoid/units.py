@@ -45,7 +45,7 @@ Metadata = Mapping[str, Any]
 
 
 class Granularity(StrEnum):
-    """What a retrieval unit is (Dense X Retrieval, §2)."""
+    """The size of a retrieval unit (Dense X Retrieval, §2)."""
 
     DOCUMENT = "document"
     PASSAGE = "passage"
@@ -247,8 +247,8 @@ class Unit:
     sentences: tuple[Sentence, ...] = field(default=(), compare=False, repr=False)
 
     @property
-    def searched(self) -> str:
-        """The text that is encoded and searched: what a reader sees."""
+    def search_text(self) -> str:
+        """The text that a search compares: what a reader sees of the unit."""
         return self.visible or self.text
 
     def __post_init__(self) -> None:

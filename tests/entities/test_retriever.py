@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 from unittest.mock import Mock
 
 import pytest
@@ -44,6 +45,16 @@ def test_an_entity_is_retrieved_once_and_those_without_article_are_passed_over(a
     spans = [Mention(0, 4, "Arve"), Mention(5, 9, "Nile"), Mention(10, 14, "arva"), Mention(15, 20, "Kembs_Canal")]
     retriever = EntityRetriever(articles, AnnotatedLinker({text: spans}))
     assert titles(retriever.retrieve(text)) == ["Arve", "Kembs Canal"]
+
+
+def test_the_order_of_the_text_does_not_depend_on_the_linker(articles: ArticleStore) -> None:
+    text = "Is the Arve above the Kembs Canal?"
+    mentions = [Mention(22, 33, "Kembs Canal"), Mention(0, len(text), "Rhine"), Mention(7, 11, "Arve")]
+    for order in permutations(mentions):
+        linker = Mock(link=Mock(return_value=list(order)))
+        found = titles(EntityRetriever(articles, linker).retrieve(text))
+        assert found[:2] == ["Arve", "Kembs Canal"]
+        assert titles(EntityRetriever(articles, linker, k=1).retrieve(text)) == ["Arve"]
 
 
 def test_the_fallback_is_asked_only_where_nothing_is_found(articles: ArticleStore) -> None:

@@ -38,7 +38,7 @@ QUESTIONS = [
 
 
 def propositionizer():
-    return ScriptedPropositionizer(lambda passage: re.split(r"(?<=\.)\s", passage.searched))
+    return ScriptedPropositionizer(lambda passage: re.split(r"(?<=\.)\s", passage.search_text))
 
 
 def compared(**options):

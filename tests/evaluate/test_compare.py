@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from factoid.evaluate.settings import Setting, check_settings, chunks, default_s
 from factoid.evaluate.vector_cache import VectorCache
 from factoid.testing import HashEncoder
 from factoid.units import Hit, Unit
+from factoid.words import count_words
 from tests.evaluate.small_corpus import DOCUMENTS, QUESTIONS, compared, propositionizer
 
 OURS = [
@@ -54,7 +57,7 @@ def test_ranks_against_a_search_by_hand():
             hits = store.search(question.text, 20, granularity="passage", weights=Weights(0, 0.33))
             expected = [rank for rank, hit in enumerate(hits, 1) if question.quotes[0].text in hit.unit.text]
             assert answer.ranks == (expected[0],)
-            assert answer.top.text == hits[0].unit.searched
+            assert answer.top.text == hits[0].unit.search_text
 
 
 def test_defaults_find_the_facts():
@@ -90,7 +93,7 @@ def test_the_same_numbers_from_a_cache_and_without(tmp_path):
 def test_without_the_splitter_the_page_says_what_is_missing(monkeypatch):
     monkeypatch.setattr("factoid.evaluate.settings.find_spec", lambda name: None)
     comparison = compared(settings=default_settings()[:2])
-    assert default_settings()[-1].name == "words only"
+    assert not any(setting.is_foreign for setting in default_settings())
     assert 'pip install "factoid[langchain]"' in comparison.checks[-1].message
 
 
@@ -254,3 +257,92 @@ def test_code_applies_a_setting():
     assert "lexical=1" in OURS[2].code()
     assert Setting(name="x", units="chunk").code() == ""
     json.dumps([setting.record() for setting in default_settings()])
+
+
+# -- A reader --
+
+
+class FirstWord:
+    """A reader that answers with the first word after "of" or "of" itself, and counts its contexts."""
+
+    name = "first word"
+
+    def __init__(self, until=None):
+        self.contexts = []
+        self.until = until
+
+    def read(self, question, context=()):
+        if len(self.contexts) == self.until:
+            raise KeyboardInterrupt
+        self.contexts.append(context)
+        match = re.search(r"Lund\d+", context)
+        return match[0] if match else "nowhere"
+
+
+def test_a_reader_gets_the_first_words_that_are_counted():
+    reader = FirstWord()
+    comparison = compared(settings=OURS, reader=reader, read=(5, 40), measure="EM@40")
+    assert comparison.words_read == [5, 40]
+    assert comparison.measures[0] == "EM@40"
+    assert {"F1@5", "EM@5", "F1@40"} <= set(comparison.measures)
+    for name, answers in comparison.answers.items():
+        for question, answer in zip(comparison.asked, answers, strict=True):
+            [expected] = re.findall(r"Lund\d+", question.gold)
+            short, long = answer.readings
+            assert long.exact_match == (long.text == expected)
+            # The first answer in the context is right if nothing else stands before it.
+            if answer.words is not None and answer.words <= 5:
+                assert "Lund" in short.text
+        assert comparison.mean(name, "EM@40") >= comparison.mean(name, "EM@5")
+    # Beside those that the cost is measured with.
+    assert all(count_words(context) <= 40 for context in reader.contexts)
+    assert comparison.manifest["reader"] == "first word, from 5, 40 words"
+
+
+def test_no_context_is_read_twice_though_a_run_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("factoid.evaluate.reader_cache._BLOCK", 4)
+    with pytest.raises(KeyboardInterrupt):
+        compared(settings=OURS, reader=FirstWord(until=10), read=(40,), cache=tmp_path)
+    resumed, fresh = FirstWord(), FirstWord()
+    comparison = compared(settings=OURS, reader=resumed, read=(40,), cache=tmp_path)
+    plain = compared(settings=OURS, reader=fresh, read=(40,))
+    assert len(resumed.contexts) == len(fresh.contexts) - 8
+    assert comparison.values("facts", "EM@40") == plain.values("facts", "EM@40")
+    again = FirstWord()
+    compared(settings=OURS, reader=again, read=(40,), cache=tmp_path)
+    assert again.contexts == []
+    # Without the reader the answers are others.
+    assert compared(settings=OURS, cache=tmp_path).words_read == []
+
+
+def test_the_cost_of_a_reader_is_named_before():
+    costs = []
+    compared(settings=OURS, reader=FirstWord(), read=(5, 40), before=lambda _, cost: costs.append(cost))
+    assert (costs[0].readings, costs[0].words_read) == (3 * 12 * 2, 3 * 12 * 45)
+    assert "72 answers of the reader from 1,620 words" in str(costs[0])
+
+
+def test_readers_need_answers():
+    with pytest.raises(InvalidInputError, match="'EM@100' needs a reader"):
+        compared(settings=OURS, measure="EM@100")
+    with pytest.raises(InvalidInputError, match="'EM@200' needs a reader"):
+        compared(settings=OURS, measure="EM@200", reader=FirstWord())
+    with pytest.raises(InvalidInputError, match="from 1 to 500, got"):
+        compared(settings=OURS, reader=FirstWord(), read=(501,))
+    quotes = [replace(question, answers=()) for question in QUESTIONS if question.quotes]
+    with pytest.raises(InvalidInputError, match="no question has a short answer"):
+        compared(settings=OURS, reader=FirstWord(), questions=quotes)
+    comparison = compared(settings=OURS, reader=FirstWord(), questions=[*quotes[:4], *QUESTIONS[4:]])
+    [check] = [check for check in comparison.checks if check.name == "no short answers"]
+    assert check.message.startswith("4 of 12 questions have quotes but no short answers")
+    assert check.is_serious
+    assert comparison.values("facts", "F1@500")[:4] == [0, 0, 0, 0]
+
+
+def test_a_reader_that_returns_no_text():
+    class Silent:
+        def read(self, question, context=()):
+            return None
+
+    with pytest.raises(InvalidInputError, match="expected a string from the reader"):
+        compared(settings=OURS[:1], reader=Silent())

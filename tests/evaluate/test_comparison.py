@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
 from factoid.evaluate.comparison import Asked, Comparison, Tried
-from factoid.evaluate.measures import Answer, Top, measure_of
+from factoid.evaluate.measures import Answer, Reading, Top, measure_of
+from factoid.evaluate.statistics import difference
 
 TOP = Top("It sank.", "vasa.md", 0.5, {}, "", "It sank.", "")
 ranks = st.lists(st.one_of(st.none(), st.integers(1, 20)), min_size=1, max_size=6, unique_by=lambda r: r or object())
@@ -119,3 +120,71 @@ def test_changes_name_the_suspect():
     earlier = replace(comparison(poor=[1] * 3 + [None], old=[1] * 4), manifest={"corpus": "a", "words": 100})
     assert now.changes(earlier) == ["corpus: a → b", "poor: Success@5 75.0 % → 100.0 %", "good: new", "old: gone"]
     assert now.changes(now) == []
+
+
+# -- Few questions --
+
+
+def test_of_few_questions_the_sentence_says_how_many_are_needed():
+    found = comparison(poor=[1] * 10 + [None, None], good=[1] * 11 + [None])
+    assert found.sentence.startswith(
+        "12 questions about 6 documents cannot tell 2 of 2 settings apart: do not choose by them. About "
+    )
+    assert "questions would show whether the 8.3 points between poor and good are more than chance" in found.sentence
+    assert found.sentence.endswith("so far Success@5 is highest with good.")
+    assert [check.name for check in found.doubts] == ["not settled"]
+
+
+def test_few_questions_choose_where_the_difference_is_clear():
+    found = comparison(poor=[None] * 20, good=[1] * 20)
+    assert found.sentence.startswith("Use good: Success@5 is 100.0 % on 20 questions")
+
+
+def test_of_equal_settings_no_number_is_made_up():
+    found = comparison(poor=[1] * 12, good=[1] * 12)
+    assert "At least 30, better 200, are needed" in found.sentence
+
+
+@pytest.mark.parametrize(("generated", "words"), [(40, "40 questions written by a model"), (3, "40 questions (3 of them")])
+def test_the_sentence_says_that_a_model_wrote_questions(generated, words):
+    found = comparison(poor=[None] * 40, good=[1] * 40)
+    asked = [replace(question, is_generated=n < generated) for n, question in enumerate(found.asked)]
+    found = replace(found, asked=tuple(asked))
+    assert words in found.sentence
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert sum(int(row["written by a model"]) for row in rows) == 2 * generated
+
+
+# -- Popularity --
+
+
+def test_bins_of_popularity():
+    found = comparison(poor=[1] * 60 + [None] * 30, good=[1] * 90)
+    asked = [replace(question, popularity=float(n // 3)) for n, question in enumerate(found.asked)]
+    bins = replace(found, asked=tuple(asked)).bins
+    assert [(of_bin.low, of_bin.high, of_bin.questions) for of_bin in bins] == [(0, 9, 30), (10, 19, 30), (20, 29, 30)]
+    assert [of_bin.means["poor"] for of_bin in bins] == [1, 1, 0]
+    groups = [question.group for question in found.asked[60:]]
+    assert bins[2].against == {"good": difference([1] * 30, [0] * 30, groups)}
+
+
+def test_equal_popularity_is_in_one_bin():
+    found = comparison(poor=[1] * 90)
+    asked = [replace(question, popularity=5.0 if n < 80 else 9.0) for n, question in enumerate(found.asked)]
+    assert [of_bin.questions for of_bin in replace(found, asked=tuple(asked)).bins] == [80, 10]
+    asked = [replace(question, popularity=5.0) for question in found.asked]
+    assert replace(found, asked=tuple(asked)).bins == []
+    assert found.bins == []
+
+
+# -- A reader --
+
+
+def test_measures_of_a_reader():
+    answer = Answer((1,), 3, None, readings=(Reading(100, "in 1628", 0.0, 0.5), Reading(500, "1628", 1.0, 1.0)))
+    measures = ("EM@100", "F1@100", "EM@500", "F1@500")
+    assert [measure_of(name)(answer) for name in measures] == [0, 0.5, 1, 1]
+    with pytest.raises(InvalidInputError, match="no reader was asked with 200 words"):
+        measure_of("EM@200")(answer)
+    with pytest.raises(InvalidInputError, match="expected a measure such as"):
+        measure_of("EM@501")

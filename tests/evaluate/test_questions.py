@@ -100,6 +100,37 @@ def test_folders_of_beir_and_trec(tmp_path):
     assert read_questions(trec) == [Question(**WHEN, id="301", documents=("d",))]
 
 
+OLD_TOPICS = """<top>
+<num> Number: 301
+<title> Ships &amp;
+wrecks
+
+<desc> Description:
+When did they sink?
+</top>
+<top><num>302</num><title>Topic: Towers</title></top>
+"""
+NEW_TOPICS = '<topics><topic number="301"><query>Ships &amp; wrecks</query></topic><topic number="302">Towers</topic></topics>'
+
+
+@pytest.mark.parametrize(("name", "topics"), [("topics.301-302.txt", OLD_TOPICS), ("topics.xml", NEW_TOPICS)])
+def test_topics_of_trec(tmp_path, name, topics):
+    write(tmp_path, name, topics)
+    write(tmp_path, "qrels.all", "301 0 d 2\n301 0 e -1\n302 0 e 1\n303 0 f 1\n")
+    ships, towers = read_questions(tmp_path)
+    assert (ships.text, ships.id, ships.documents) == ("Ships & wrecks", "301", ("d",))
+    assert (towers.text, towers.id, towers.documents) == ("Towers", "302", ("e",))
+
+
+def test_counts_are_popularity(tmp_path):
+    rows = "question,answer,s_pop\nWhen?,1628,\"1,200\"\nWhere?,Stockholm,\n"
+    assert [question.popularity for question in read_questions(write(tmp_path, "q.csv", rows))] == [1200, None]
+    with pytest.raises(UnreadableFileError, match="expected a count as s_pop, got 'many'"):
+        read_questions(write(tmp_path, "q.csv", "question,answer,s_pop\nWhen?,1628,many\n"))
+    with pytest.raises(InvalidInputError, match="popularity of at least 0"):
+        Question(text="When?", answers=("1628",), popularity=-1)
+
+
 def test_paragraphs_of_squad_are_a_corpus(tmp_path):
     [document] = read_corpus(write(tmp_path, "squad.json", SQUAD))
     assert (document.text, document.title) == ("The Vasa sank in 1628.", "The Vasa")

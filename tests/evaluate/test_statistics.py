@@ -10,6 +10,7 @@ from factoid.evaluate.statistics import (
     holm,
     interval,
     not_worse,
+    questions_needed,
     recommend,
     smallest_difference,
 )
@@ -152,6 +153,27 @@ def test_the_smallest_difference_is_found_in_four_of_five_cases():
         gains = generator.choice([1, -1, 0], 400, p=[0.1 + shown / 2, 0.1 - shown / 2, 0.8])
         seen += abs(gains.mean()) > 1.96 * gains.std() / 20
     assert seen / 300 == pytest.approx(0.8, abs=0.08)
+
+
+@pytest.mark.parametrize(("documents", "of_each"), [(50, 1), (25, 4)])
+def test_the_needed_questions_show_the_difference_in_four_of_five_cases(documents, of_each):
+    """A pilot's differences, shared by questions of a document, and studies as large as it suggests."""
+    generator = np.random.default_rng(8)
+
+    def gains(count):
+        shared = np.repeat(generator.normal(0, 0.5, count), of_each)
+        return 0.1 + shared + generator.normal(0, 0.5, count * of_each)
+
+    pilot = gains(20_000)
+    groups = np.repeat(np.arange(20_000), of_each).astype(str).tolist()
+    needed = questions_needed(pilot, [0.0] * len(pilot), groups)
+    count = round(needed / of_each)
+    seen = 0
+    for _ in range(400):
+        sums = gains(count).reshape(count, of_each).sum(axis=1)
+        seen += stats.ttest_1samp(sums, 0).pvalue <= 0.05
+    assert seen / 400 == pytest.approx(0.8, abs=0.06)
+    assert questions_needed([1.0, 0.0], [1.0, 0.0], ["a", "b"]) is None
 
 
 def test_errors():

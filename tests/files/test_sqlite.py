@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from factoid.files.sqlite import connect, is_damage
+from factoid.files.disk_errors import is_damage
+from factoid.files.sqlite import connect
 
 
 def test_a_message_of_sqlite_that_is_not_utf_8_is_an_error_of_sqlite(tmp_path):

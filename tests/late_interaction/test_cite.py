@@ -19,7 +19,7 @@ from factoid.errors import InvalidInputError
 from factoid.late_interaction import CitedAnswer, CiteReport
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
-from tests.late_interaction.test_answer import cut, texts
+from tests.late_interaction.test_growing_answer import cut, texts
 from tests.late_interaction.test_rank import OSLO, PASSAGES
 from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
@@ -46,7 +46,11 @@ def ranking(query: Sequence[str]) -> list[tuple[float, int]]:
     return sorted(((score, position) for position, score in enumerate(scores)), reverse=True)
 
 
-QUERIES = {"proposition": PARTS, "sentence": [["[CLS]", "query", *bare(SENTENCE)]]}
+QUERIES = {
+    "proposition": PARTS,
+    "bare proposition": [["[CLS]", "query", *bare(text)] for text in SCRIPT[SENTENCE]],
+    "sentence": [["[CLS]", "query", *bare(SENTENCE)]],
+}
 
 
 @pytest.mark.parametrize("method", QUERIES)
@@ -61,6 +65,30 @@ def test_scores_margins_and_order_equal_loops(method: Any) -> None:
     assert sentence.numbers == tuple(dict.fromkeys(citation.number for citation in sentence.citations))
 
 
+@pytest.mark.parametrize("method", QUERIES)
+def test_several_passages_can_be_cited_for_each_query(method: Any) -> None:
+    [sentence] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES).sentences
+    expected = []
+    for query in QUERIES[method]:
+        (first, one), (second, two), (third, _), *_ = ranking(query)
+        expected += [(one, first, first - second), (two, second, second - third)]
+    assert [citation.position for citation in sentence.citations] == [position for position, *_ in expected]
+    for citation, (_, score, margin) in zip(sentence.citations, expected, strict=True):
+        assert (citation.score, citation.margin) == pytest.approx((score, margin), rel=1e-5, abs=1e-5)
+    [alone] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES[:1]).sentences
+    assert {citation.position for citation in alone.citations} == {0}
+
+
+def test_a_bare_proposition_is_encoded_without_its_sentence() -> None:
+    encoder = WordVectors()
+    encoder.encode_query = asked = Mock(wraps=encoder.encode_query)  # type: ignore[method-assign]
+    options: Any = {"propositionizer": ScriptedPropositionizer(SCRIPT), "method": "bare proposition"}
+    cited = PropCite(encoder, **options).cite(SENTENCE, PASSAGES)
+    assert {call.args for call in asked.call_args_list} == {(text,) for text in [SENTENCE, *SCRIPT[SENTENCE]]}
+    texts_of_claims = [[cited.text[start:end] for start, end in citation.spans] for citation in cited.citations]
+    assert texts_of_claims == [["the Vasa was shown"], ["Anna Berg was born in Oslo"]]
+
+
 def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
     encoder = WordVectors()
     encoder.encode_query = asked = Mock(wraps=encoder.encode_query)  # type: ignore[method-assign]
@@ -73,7 +101,7 @@ def test_spans_lie_in_the_cited_answer() -> None:
     cited = citer().cite(answer, PASSAGES)
     second = cited.sentences[1]
     assert cited.text[second.start : second.end] == second.text.strip()
-    assert second.sentence == SENTENCE
+    assert second.plain == SENTENCE
     for citation, words in zip(second.citations, PARTS, strict=True):
         assert [word for start, end in citation.spans for word in cited.text[start:end].split()] == words
     first = cited.sentences[0]  # no proposition was made of it
@@ -161,7 +189,7 @@ def test_markers_stay_where_they_are_wanted() -> None:
     cited = cite.cite(answer, PASSAGES)
     assert cited.text.startswith("Anna sang [7]. Berlin slept [")
     assert [bool(sentence.citations) for sentence in cited.sentences] == [False, True]
-    assert cited.sentences[0].sentence == "Anna sang."
+    assert cited.sentences[0].plain == "Anna sang."
     assert cite.last_report is not None
     assert cite.last_report.silent == 1
 
@@ -263,7 +291,7 @@ async def test_async_stream_yields_before_the_model_has_finished() -> None:
     for _ in range(3):
         writer.leave.release()
     first = await anext(stream)
-    assert (first.sentence, writer.written) == ("Anna sang.", 3)
+    assert (first.plain, writer.written) == ("Anna sang.", 3)
     writer.leave.release()
     rest = [sentence async for sentence in stream]
     assert await cite.acite("Anna sang. Berlin slept.", PASSAGES) == CitedAnswer((first, *rest))
@@ -282,7 +310,7 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
     assert writer.written == 0
     for _ in range(2):
         writer.leave.release()
-    assert (await first).sentence == "Anna sang."
+    assert (await first).plain == "Anna sang."
     second = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(0.01)  # it waits for the model
     second.cancel()
@@ -294,7 +322,9 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "words"}, "method must be one of proposition, sentence, got 'words'"),
+        ({"method": "words"}, "method must be one of proposition, bare proposition, sentence, got 'words'"),
+        ({"passages": 0}, "passages"),
+        ({"passages": 2, "min_margin": 1.0}, "min_margin decides about the best passage"),
         ({"propositionizer": "syntax"}, "expected a propositionizer"),
     ],
 )

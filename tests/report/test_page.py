@@ -2,27 +2,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from factoid import report
-from factoid.evaluate.checks import Check
-from factoid.evaluate.comparison import Asked, Comparison, Tried
-from factoid.evaluate.measures import Answer, Top
+from factoid.evaluate.measures import Reading
+from tests.report.saved import HOSTILE, comparison, of_granularities, tried
 
 pytest.importorskip("jinja2")
 
 from factoid.report.page import LARGEST, recommendations, render, write
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}"
 VOID = {"meta", "input", "br", "img"}
 FOLDER = Path(report.__file__).parent
 
@@ -53,30 +47,6 @@ class Page(HTMLParser):
 
     def all(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
-
-
-def top(text, number):
-    return Top(text, f"Ship {number}", 0.5, {"passage": 0.4, "lexical": 0.1}, "before ", text, " after")
-
-
-def tried(name, units, size):
-    description = {"units": units, "rerank": None}
-    return Tried(name, description, "store = UnitStore(path)", 10, 10, size, 1.25, 0.5, 100.0)
-
-
-def comparison(count, *, text="The Vasa sank in 1628.", name="facts", question="When did it sink?"):
-    settings = (tried("passages", "passage", 1_000_000), tried(name, "proposition", 3_000_000))
-    answers = {
-        "passages": tuple(Answer((1 + number % 9,), 90, top(text, number)) for number in range(count)),
-        name: tuple(
-            Answer((1 if number % 3 else None,), 20 if number % 3 else None, top(text + f" {number}", number))
-            for number in range(count)
-        ),
-    }
-    asked = tuple(Asked(str(n), f"{question} {n}", text, f"Ship {n % 7}", is_generated=n == 1) for n in range(count))
-    checks = (Check("few questions", f"Few: {text}", is_serious=True),)
-    manifest = {"corpus": "0" * 8, "command": f"factoid compare {text}"}
-    return Comparison(settings, asked, answers, checks, manifest, baseline="passages")
 
 
 def test_the_page_is_readable_without_its_script():
@@ -199,49 +169,21 @@ def test_contrast(mode):
         assert contrast(colors[f"c{number}"], colors["back"]) >= 3, number
 
 
-def dom(html, folder):
-    """Return the document that Chromium makes of a page."""
-    if shutil.which("chromium") is None:
-        pytest.skip("needs chromium")
-    (folder / "page.html").write_text(html, encoding="utf-8")
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--dump-dom", f"file://{folder / 'page.html'}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+def test_popularity_the_paper_and_a_reader():
+    found = of_granularities(90)
+    html = render(found)
+    page = Page(html)
+    assert {"popularity", "claims"} <= {attributes.get("id") for attributes in page.all("h2")}
+    assert "0 to 29 (30 questions)" in html
+    assert "so it is here" in html  # propositions answer three of four, passages every second one
+    assert html.count("sentences over passages") == 6  # Success@5 and @20, EM@100, within three numbers of words
+    assert "from 100 words “1628” (F1 100)" in html
+    pictures = [svg for svg in page.all("svg") if svg.get("aria-hidden") != "true"]
+    assert len(pictures) == 3
 
 
-def test_the_policy_lets_the_script_run_and_no_other(tmp_path):
-    html = render(comparison(9)).replace("</main>", "<script>document.title = 'broken'</script></main>")
-    found = dom(html, tmp_path)
-    assert "9 of 9 questions" in found
-    assert "<title>broken" not in found
-    assert found.count('<button type="button">') == found.count('<th scope="col"')
-
-
-CLICKS = """
-const names = () => [...document.querySelectorAll("table.sortable tbody")[0].rows].map(row => row.cells[0].textContent);
-const choose = (id, value) => {
-  document.getElementById(id).value = value;
-  document.getElementById(id).dispatchEvent(new Event("input"));
-  return document.getElementById("shown").textContent;
-};
-const header = document.querySelectorAll("table.sortable th")[1];
-header.querySelector("button").click();
-const down = [header.getAttribute("aria-sort"), ...names()];
-header.querySelector("button").click();
-const up = [header.getAttribute("aria-sort"), ...names()];
-const both = choose("right", "0") + ", " + choose("wrong", "1");
-document.body.dataset.found = JSON.stringify([down, up, both, choose("contains", "sink? 3")]);
-"""
-
-
-def test_tables_sort_and_questions_are_filtered(tmp_path):
-    html = re.sub(r"<meta http-equiv[^>]*>", "", render(comparison(9)))
-    found = dom(html.replace("</body>", f"<script>{CLICKS}</script></body>"), tmp_path)
-    [result] = re.findall(r'data-found="(.*?)"', found)
-    down, up, both, text = json.loads(unescape(result))
-    # Five of nine questions against six: the second setting is better.
-    assert down == ["descending", "facts", "passages recommended"]
-    assert up == ["ascending", "passages recommended", "facts"]
-    # Passages answer questions 0 to 4, of which facts miss 0 and 3.
-    assert both == "5 of 9 questions, 2 of 9 questions"
-    assert text == "1 of 9 questions"
+def test_what_a_reader_wrote_is_text():
+    found = of_granularities(60)
+    reading = (Reading(100, HOSTILE, 0.0, 0.0),)
+    answers = {name: tuple(replace(answer, readings=reading) for answer in of) for name, of in found.answers.items()}
+    assert len(Page(render(replace(found, answers=answers))).all("script")) == 1

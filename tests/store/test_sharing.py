@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from factoid.errors import StoreError
-from factoid.files import sqlite
+from factoid.files import disk_errors, sqlite
 from tests.towns import add, document, hits, make, opened
 
 pytest.importorskip("faiss")
@@ -91,7 +91,8 @@ def test_a_search_reads_one_generation_while_another_handle_deletes(path, expect
 
 
 def test_a_writer_that_waits_too_long_says_why(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "WAIT", 0.05)
+    for module in (sqlite, disk_errors):
+        monkeypatch.setattr(module, "WAIT", 0.05)
     with opened(path) as other:
         with closing(sqlite3.connect(path / "units.sqlite", isolation_level=None)) as blocker:
             blocker.execute("BEGIN IMMEDIATE")

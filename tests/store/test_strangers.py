@@ -70,10 +70,11 @@ def test_links_are_not_written_through(path, tmp_path, name):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "link to itself"])
-def test_an_index_file_that_is_no_file_is_built_again(path, kind):
-    (file,) = path.glob("lexical-*.safetensors")
+@pytest.mark.parametrize("name", ["lexical", "passage"])
+def test_an_index_file_that_is_no_file_is_built_again(path, name, kind):
     with opened(path) as store:
         before = hits(store)
+    (file,) = path.glob(f"{name}-*.safetensors")
     file.unlink()
     if kind == "pipe":
         os.mkfifo(file)
@@ -84,6 +85,24 @@ def test_an_index_file_that_is_no_file_is_built_again(path, kind):
     with opened(path, read_only=True) as store:
         assert hits(store) == before
         store.verify()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+@pytest.mark.parametrize("name", ["vectors-*.bin", "units.sqlite", "units.sqlite-wal"])
+def test_a_pipe_or_device_in_place_of_a_file_is_one_error(path, name, kind):
+    file = next(path.glob(name), path / name)
+    file.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to("/dev/zero")
+    for read_only in (True, False):
+        with pytest.raises(StoreError), opened(path, read_only=read_only) as store:  # noqa: PT012 (opening is one)
+            hits(store)
+            store.verify()
 
 
 def test_a_reader_leaves_the_folder_as_it_was(path):

@@ -30,7 +30,7 @@ from tests.store.walls import (
 
 pytest.importorskip("faiss")
 
-INDEXES = ["Flat", "Flat", "HNSW8", "IVF2,Flat", "SQ8", "HNSW8,SQ8"]
+INDEXES = ["Flat", "Flat", "HNSW8", "IVF2,Flat", "SQ8", "HNSW8,SQ8", "IVF1,RaBitQfs"]
 SEARCHED = [KINDS, KINDS, ("sentence",), ("proposition",), ("passage", "proposition"), ("passage",)]
 
 
@@ -40,7 +40,7 @@ def options_of(dice, store, texts):
     granularity = dice.choice(
         [None, "mixed", dice.choice(kinds), dice.sample(kinds, dice.randrange(1, len(kinds) + 1))]
     )
-    options = {"granularity": granularity, "parents": dice.choice(["passage", "document", "unit"])}
+    options = {"granularity": granularity, "parents": dice.choice(["auto", "passage", "document", "unit"])}
     options["expand"] = dice.choice([0, 0, 1, 3])
     options["weights"] = dice.choice([Weights(0, 0), Weights(0.4, 0), Weights(1, 0), Weights(0.4, 0.3)])
     if dice.random() < 0.15:
@@ -72,7 +72,7 @@ def check(store, chosen, dice):
         options, k, query = options_of(dice, store, texts), dice.choice([1, 2, 5, 100]), vector(dice)
         present = {unit.granularity for unit in oracle.units.values() if unit.id in oracle.vectors}
         searched = _present(store.opened) if options["granularity"] is None else list(store.granularities)
-        kinds = SearchOptions(**options).kinds(searched)
+        kinds = SearchOptions(**options).compared_granularities(searched)
         if not {*kinds} & present:
             continue
         ranker, read = agrame()
@@ -107,6 +107,7 @@ def groups(oracle, kinds, parents):
     key = {
         "unit": lambda unit: unit.id,
         "passage": lambda unit: oracle.passage(unit).id,
+        "auto": lambda unit: oracle.passage(unit).id,
         "document": lambda unit: unit.document_id,
     }[parents]
     return [key(unit) for unit in oracle.found(kinds)]
@@ -133,7 +134,10 @@ def check_answer(oracle, store, hits, kinds, options, k, query, context):
         if parents != "document" and not oracle.is_open(passage):  # no vector and no words of a closed passage
             assert "passage" not in hit.parts, context
             assert "lexical" not in hit.parts, context
-        if parents == "passage":
+        is_document = hit.unit.granularity is Granularity.DOCUMENT
+        if parents == "auto" and is_document:  # in place of its only passage
+            assert hit.unit.id == best.document_id, context
+        elif parents in ("auto", "passage"):
             if oracle.is_open(passage):
                 assert hit.unit.id == passage.id, context
             else:
@@ -142,7 +146,7 @@ def check_answer(oracle, store, hits, kinds, options, k, query, context):
             check_document(oracle, hit, scored, words, context)
     if words or least is not None or "mmr" in options:
         return
-    if parents == "passage":
+    if parents in ("auto", "passage"):
         totals = [score for score, _ in scored.values()]
     elif parents == "document":
         by_document = {}

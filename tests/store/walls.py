@@ -91,7 +91,7 @@ def filled(dice, path=None, **options):
     for document, units in documents(dice, dice.randrange(2, 7)):
         strangers = [unit for unit in units if unit.granularity is not PASSAGE and dice.random() < 0.05]
         units = [unit for unit in units if unit not in strangers]
-        searched = {at: vector(dice) for at, unit in enumerate(units) if store.searches(unit) and dice.random() < 0.95}
+        searched = {at: vector(dice) for at, unit in enumerate(units) if store.encodes(unit) and dice.random() < 0.95}
         replace_documents(store.opened, [SplitDocument(document, "", [])], units, searched)
         other = Document("An odd one.", id=f"other{document.id}", metadata=metadata(dice, 0))
         moved = [replace(unit, document_id=other.id) for unit in strangers]

@@ -137,7 +137,7 @@ def test_the_data_of_a_picture_is_in_no_passage_beside_it() -> None:
     data = "QUJD" * 2000
     text = f"It rains.\n\n![A map](data:image/png;base64,{data})\n\nIt snows."
     passages = split_passages(Document(text))
-    assert "A map" in " ".join(passage.searched for passage in passages)
+    assert "A map" in " ".join(passage.search_text for passage in passages)
     assert all(data not in passage.text for passage in passages)
 
 

@@ -59,7 +59,7 @@ def make_index(kind, similarity="inner_product", dim=DIM):
 
 def search(index, queries, k, allowed=None, **parameters):
     marks = None if allowed is None else index.marks(index.ids, np.isin(index.ids, allowed))
-    return index.search(index.prepare(queries), k, allowed=marks, parameters=parameters)
+    return index.search(index.normalized_queries(queries), k, allowed=marks, parameters=parameters)
 
 
 def brute_force(queries, ids, vectors, k, allowed=None, similarity="inner_product"):

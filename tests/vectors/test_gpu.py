@@ -53,7 +53,7 @@ def cards(request, monkeypatch):
 
         def search(queries, k, params=None):
             assert busy.acquire(blocking=False), "two threads on one GPU"
-            cards.searched.append((len(queries), k))
+            cards.search_text.append((len(queries), k))
             assert k <= 2048
             assert params is None or params.sel is None
             found = index.search(queries, k, params=params)
@@ -145,7 +145,7 @@ def test_the_same_is_found_as_on_the_cpu(agree, cards, kind, similarity):
         results = search(there, queries(20), 10, allowed)
         assert np.isin(results[1][results[1] >= 0], allowed).all()
         agree(results, search(index, queries(20), 10, allowed))
-    assert not cards or cards.searched
+    assert not cards or cards.search_text
 
 
 @pytest.mark.parametrize("shard", [False, True])
@@ -156,7 +156,7 @@ def test_the_devices_that_are_named_hold_a_copy_or_a_part_each(cards, kind, devi
     for count in (7, 1):
         assert search(there, queries(count), 10)[1].tolist() == search(make(kind), queries(count), 10)[1].tolist()
     assert cards.clones == [(group, shard, False, True) for group in ([used] if shard else [[each] for each in used])]
-    assert sorted(cards.searched) == ([(1, 10), (7, 10)] if shard or len(used) == 1 else [(1, 10), (3, 10), (4, 10)])
+    assert sorted(cards.search_text) == ([(1, 10), (7, 10)] if shard or len(used) == 1 else [(1, 10), (3, 10), (4, 10)])
 
 
 @pytest.mark.parametrize("kind", ["Flat", "IVF32,SQ8"])
@@ -172,7 +172,7 @@ def test_any_k_is_found_on_the_cpu_where_a_gpu_cannot_sort_it(agree, cards, kind
     agree(results, expected)
     assert there.gpu.search(index.content, queries(1), 1, 2049) is None  # so many lists are neither sorted
     if cards:
-        assert bool(cards.searched) == (k <= 2048)
+        assert bool(cards.search_text) == (k <= 2048)
 
 
 @pytest.mark.parametrize(
@@ -266,12 +266,12 @@ def test_a_child_process_leaves_the_card_to_its_parent(cards, monkeypatch, caplo
     index = make("Flat")
     there = to_gpu(index)
     search(there, queries(2), 5)
-    before = len(cards.searched)
+    before = len(cards.search_text)
     monkeypatch.setattr("os.getpid", lambda: -1)
     gpu._say_once.cache_clear()
     for _ in range(2):
         assert search(there, queries(3), 5)[1].tolist() == search(index, queries(3), 5)[1].tolist()
-    assert len(cards.searched) == before
+    assert len(cards.search_text) == before
     assert caplog.messages == ["this process was forked, and the GPU belongs to its parent: searching on the CPU"]
 
 
@@ -296,4 +296,4 @@ def test_a_store_on_a_card_chooses_by_its_memory(cards, monkeypatch):
             store.add_documents([Document(f"Gate {number} is red. It opens at {number}.") for number in range(300)])
             assert "Gate 7" in store.search("Gate 7", k=1)[0].unit.text
             assert store.opened.indexes.states["proposition"].index.kind == kind
-    assert cards.searched
+    assert cards.search_text

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
-from factoid.vectors import Similarity, VectorIndex, matrix, prepare, vector_index
+from factoid.vectors import Similarity, VectorIndex, matrix, normalized, vector_index
 from tests.vectors.cases import clustered, search
 
 pytest.importorskip("faiss")
@@ -56,7 +56,7 @@ def test_adds_and_removals_against_a_dict(data):
 )  # fmt: skip
 def test_vectors_of_another_dimension_or_that_are_no_numbers(shape, value, message):
     index, wrong = built(*clustered(9)), np.full(shape, value, np.float32)
-    for call in (index.prepare, index.train, lambda vectors: index.add(np.array([1]), vectors)):
+    for call in (index.normalized_queries, index.train, lambda vectors: index.add(np.array([1]), vectors)):
         with pytest.raises(EncoderMismatchError, match=message):
             call(wrong)
     assert len(index) == 9
@@ -71,7 +71,7 @@ def test_cosine_of_long_short_and_zero_vectors():
     np.testing.assert_allclose(scores[0], [1, np.sqrt(0.5), 0, -1], rtol=1e-6)
     assert scores[1].tolist() == [0] * 4
     np.testing.assert_allclose(index.vectors(np.array([2, 0])), [[0, 0], [np.sqrt(0.5)] * 2], rtol=1e-6)
-    assert prepare(vectors, Similarity.INNER_PRODUCT) is vectors
+    assert normalized(vectors, Similarity.INNER_PRODUCT) is vectors
 
 
 @pytest.mark.parametrize("kind", ["Flat", "HNSW8", "SQfp16"])

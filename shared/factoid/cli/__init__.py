@@ -21,7 +21,10 @@ from factoid.cli import (
     compare,
     documents,
     index,
+    inspect,
+    mcp,
     propositions,
+    reproduce,
     search,
     store,
     train,
@@ -57,11 +60,14 @@ class _Program(TyperGroup):
 
 app = typer.Typer(cls=_Program, no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(store.app, name="store")
+app.add_typer(reproduce.app, name="reproduce")
 for _command in (
     index.index,
     search.search,
     tune.tune,
+    mcp.mcp,
     compare.compare,
+    inspect.inspect,
     propositions.split,
     documents.clean,
     documents.tables,

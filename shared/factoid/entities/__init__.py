@@ -2,8 +2,8 @@
 
 It goes from the entities in a question to the first words of their articles.
 
-Three rooms stand apart, for those who repeat the paper: `factoid.entities.spel` (its linker),
-`factoid.entities.causal_lm` (its reader) and `factoid.entities.importers` (Wikipedia).
+Two rooms stand apart, for those who repeat the paper: `factoid.entities.spel` (its linker) and
+`factoid.entities.importers` (Wikipedia). Its reader is in `factoid.readers`.
 """
 
 from factoid.entities.articles.article import Article, Redirect
@@ -14,8 +14,6 @@ from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import Candidate, EntityLinker, Match, Mention
-from factoid.entities.prompts import document_text, question_prompt
-from factoid.entities.reader import LLMReader, Reader
 from factoid.entities.retriever import EntityHit, EntityRetriever
 
 __all__ = [
@@ -27,16 +25,12 @@ __all__ = [
     "EntityHit",
     "EntityLinker",
     "EntityRetriever",
-    "LLMReader",
     "Match",
     "Mention",
-    "Reader",
     "Redirect",
     "SpacyLinker",
     "TitleLinker",
     "add_own_articles",
     "build_articles",
     "build_own_articles",
-    "document_text",
-    "question_prompt",
 ]

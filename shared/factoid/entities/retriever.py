@@ -209,7 +209,8 @@ class EntityRetriever:
         budget = whole_number("words", words)
         hits: dict[int, EntityHit] = {}
         query: Vectors | None = None
-        for number, mention in self._meant(articles, linker.link(question)):
+        mentions = _in_text_order(linker.link(question), question)
+        for number, mention in self._meant(articles, mentions):
             if number in hits:
                 continue
             article = articles.find(number)
@@ -315,7 +316,7 @@ class EntityRetriever:
                     oldest = next(iter(self._in_units))
                     self._units.delete(document_ids=[oldest])
                     del self._in_units[oldest]
-            found = self._units.search_by_vector(
+            hits = self._units.search_by_vector(
                 query,
                 words,
                 granularity=self.granularity,
@@ -325,7 +326,7 @@ class EntityRetriever:
         best: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text
         remaining = words
-        for hit in found:
+        for hit in hits:
             unit = replace(hit.unit, title="")
             headed = unit.section in [before.section for before in shown]
             text = unit.text
@@ -359,6 +360,19 @@ def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T
         if not any(stands_in(text_of(hit), text_of(earlier)) for earlier in hits):
             hits.append(hit)
     return hits
+
+
+def _in_text_order(mentions: Iterable[Mention], text: str) -> list[Mention]:
+    """Return mentions in the order of the text, whatever the linker returned (Appendix A.3).
+
+    One that spans the whole text says nothing about its place, and comes last.
+    """
+
+    def place(mention: Mention) -> tuple[bool, int, int]:
+        is_whole = mention.end - mention.start >= len(text)
+        return is_whole, mention.start, mention.end
+
+    return sorted(mentions, key=place)
 
 
 def _other_mentions(mention: Mention) -> list[Mention]:

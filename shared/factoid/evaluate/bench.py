@@ -16,11 +16,13 @@ import numpy as np
 from factoid.context import pack_context
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, encoded_text
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import Check, check_questions, check_truncation
+from factoid.evaluate.answers import exact_match, f1
+from factoid.evaluate.checks import Check, check_answers, check_questions, check_truncation
 from factoid.evaluate.comparison import Asked, Tried
 from factoid.evaluate.gold import Gold, GoldFinder
-from factoid.evaluate.measures import DEPTH, WORDS, Answer, Top, answer_of
+from factoid.evaluate.measures import DEPTH, READ, WORDS, Answer, Reading, Top, answer_of
 from factoid.evaluate.questions import Question
+from factoid.evaluate.reader_cache import ReaderCache
 from factoid.evaluate.settings import Setting, check_settings, chunks, default_settings
 from factoid.evaluate.vector_cache import VectorCache
 from factoid.files.atomic import write_file
@@ -29,15 +31,17 @@ from factoid.progress import tracked
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.propositions.decompose import decompose
+from factoid.readers.reader import Reader
 from factoid.split import MIN_WORDS, split_passages, split_sentences
 from factoid.split import WORDS as PASSAGE_WORDS
 from factoid.store import UnitStore
 from factoid.store.ingest import assemble, whole_passage
-from factoid.units import Document, Granularity, Hit, Unit, content_id
-from factoid.words import count_words
+from factoid.units import Document, Granularity, Hit, Unit, content_id, whole_number
+from factoid.words import count_words, cut_words
 
-_FORMAT = 2  # of cached answers
-_UNITS = 100  # of a context, and results that fusion sees
+_FORMAT = 3  # of cached answers
+_UNITS = 100  # of a context at most, and results that fusion sees
+_FEWER = 50  # units that are looked for first: they nearly always fill a context
 _RANK_CONSTANT = 60  # of LangChain's EnsembleRetriever
 _BATCH = 128  # questions
 _FEW = 5  # results whose words are counted
@@ -50,14 +54,16 @@ _FLOAT = 4  # bytes
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run costs from cold.
+    """The cost of a run from cold.
 
     Attributes:
         passages: Of the corpus.
         texts: Texts to encode, about, for all encoders together.
         tokens: In them, about: four thirds of the words.
-        seconds: For propositions and vectors, as measured on a sample.
+        seconds: For propositions, vectors and reading, as measured on a sample.
         money: For the tokens, in the currency of the price; None without one.
+        readings: Answers of the reader; 0 without one.
+        words_read: In the contexts of these answers, at most.
     """
 
     passages: int
@@ -65,13 +71,18 @@ class Estimate:
     tokens: int
     seconds: float
     money: float | None
+    readings: int = 0
+    words_read: int = 0
 
     def __str__(self) -> str:
         minutes, seconds = divmod(round(self.seconds), 60)
         took = f"{seconds} s"
         if minutes:
             took = f"{minutes} min {seconds} s"
-        text = f"about {self.texts:,} texts of {self.tokens:,} tokens to encode, {took} from cold"
+        text = f"about {self.texts:,} texts of {self.tokens:,} tokens to encode, "
+        if self.readings:
+            text += f"{self.readings:,} answers of the reader from {self.words_read:,} words, "
+        text += f"{took} from cold"
         if self.money is not None:
             text += f", for {self.money:.2f}"
         return text
@@ -95,6 +106,8 @@ class Bench:
         *,
         encoder: Encoder | Mapping[str, Encoder],
         propositionizer: Propositionizer | None = None,
+        reader: Reader | None = None,
+        read: Sequence[int] = READ,
         words: int = PASSAGE_WORDS,
         cache: str | Path | None = None,
         progress: bool | None = None,
@@ -120,6 +133,14 @@ class Bench:
         if cache is not None:
             self._cache = Path(cache)
         self._progress = progress
+        self._reader: ReaderCache | None = None
+        self._read_words: list[int] = []
+        if reader is not None:
+            folder = None
+            if self._cache is not None:
+                folder = self._cache / "readings"
+            self._reader = ReaderCache(reader, folder, progress=progress)
+            self._read_words = _checked_budgets(read)
         finder = GoldFinder(self.documents)
         golds = []
         self.questions: list[tuple[Question, Gold]] = []
@@ -133,6 +154,11 @@ class Bench:
                 f"the corpus holds the gold of none of {len(questions):,} questions: check that "
                 "quotes or answers are copied from its text, and that documents are named by "
                 f"their file name or title, as of {questions[0].text[:80]!r}"
+            )
+        if self._reader is not None and not any(gold.answers for _, gold in self.questions):
+            raise InvalidInputError(
+                "no question has a short answer, which a reader's answers are compared with: add "
+                "answers, or leave out the reader"
             )
         self._key = self._hashes()
         self._passages: list[Unit] | None = None
@@ -152,7 +178,14 @@ class Bench:
             if group in self._by_id:
                 group = self._name(self._by_id[group])
             asked.append(
-                Asked(question.id, question.text, shown[:_LONGEST], group, question.is_generated)
+                Asked(
+                    question.id,
+                    question.text,
+                    shown[:_LONGEST],
+                    group,
+                    question.is_generated,
+                    question.popularity,
+                )
             )
         return asked
 
@@ -177,6 +210,7 @@ class Bench:
             "settings": content_id(settings),
             "encoders": encoders,
             "propositionizer": self._key["propositionizer"],
+            "reader": self._name_of_reader(),
             "words of a passage": self._words,
             "documents": len(self.documents),
             "seed": 0,
@@ -226,13 +260,47 @@ class Bench:
             began = time.perf_counter()
             encoder.encode_units(texts)
             seconds_of_a_word += (time.perf_counter() - began) / max(words, 1)
+        readings, words_read, reading_seconds = self._reading_cost()
         seconds = seconds * scale + seconds_of_a_word * tokens / _TOKENS
         count *= len(names)
         tokens *= len(names)
         money = None
         if price is not None:
             money = price * tokens / 1e6
-        return Estimate(len(passages), round(count), round(tokens), seconds, money)
+        return Estimate(
+            len(passages),
+            round(count),
+            round(tokens),
+            seconds + reading_seconds,
+            money,
+            readings,
+            words_read,
+        )
+
+    def _reading_cost(self) -> tuple[int, int, float]:
+        """Return how often a reader is asked, from how many words, and how long it may take."""
+        if self._reader is None:
+            return 0, 0, 0.0
+        contexts = len(self.settings) * len(self.questions)
+        question, _ = self.questions[0]
+        text = " ".join(passage.text for passage in self._split()[: max(self._read_words)])
+        reader = self._reader.reader
+        reader.read(question.text, cut_words(text, 1))  # loads its model
+        seconds = 0.0
+        for words in self._read_words:
+            began = time.perf_counter()
+            reader.read(question.text, cut_words(text, words))
+            seconds += time.perf_counter() - began
+        return (
+            contexts * len(self._read_words),
+            contexts * sum(self._read_words),
+            contexts * seconds,
+        )
+
+    @property
+    def _answerable(self) -> list[bool]:
+        """Whether each question has a short answer."""
+        return [bool(gold.answers) for _, gold in self.questions]
 
     def truncation(self) -> list[Check]:
         """Return a doubt for each encoder that does not read passages to their end."""
@@ -263,27 +331,56 @@ class Bench:
             self._decomposed()
         store = self._store(setting)
         # The first search builds indexes, and encodes the questions.
-        self._search(store, setting, DEPTH, "passage", questions=1)
+        everyone = range(len(self.questions))
+        self._search(store, setting, DEPTH, "passage", everyone[:1])
         began = time.perf_counter()
-        results = self._search(store, setting, DEPTH, "passage")
+        results = self._search(store, setting, DEPTH, "passage", everyone)
         search_ms = 1000 * (time.perf_counter() - began) / len(self.questions)
-        units = self._search(store, setting, _UNITS, "unit")
+        units, contexts = self._contexts(store, setting)
+        readings = self._readings(contexts)
         answers = []
         words = 0
-        for (_, gold), hits, best_units in zip(self.questions, results, units, strict=True):
-            passages = [hit.unit for hit in hits]
+        for number, (_, gold) in enumerate(self.questions):
+            passages = [hit.unit for hit in results[number]]
             for passage in passages[:_FEW]:
-                words += count_words(passage.searched)
-            answers.append(self._answer(gold, passages, best_units))
+                words += count_words(passage.search_text)
+            answer = self._answer(gold, passages, units[number], contexts[number])
+            answers.append(replace(answer, readings=readings[number]))
         tried = self._tried(setting, store, search_ms, words / len(self.questions))
         self._write(name, {"tried": asdict(tried), "answers": list(map(asdict, answers))})
         return tried, tuple(answers)
 
-    def _answer(self, gold: Gold, passages: Sequence[Unit], best: Sequence[Hit]) -> Answer:
-        context = ""
+    def _readings(self, contexts: Sequence[str]) -> list[tuple[Reading, ...]]:
+        """Return what the reader answers to each question from the first words of its context."""
+        readings: list[tuple[Reading, ...]] = [()] * len(contexts)
+        if self._reader is None:
+            return readings
+        asked = []
+        for number, (question, gold) in enumerate(self.questions):
+            if gold.answers:
+                asked.append((number, question.text, gold.answers))
+            else:
+                nothing = [Reading(words, "", 0.0, 0.0) for words in self._read_words]
+                readings[number] = tuple(nothing)
+        for words in self._read_words:
+            texts = [text for _, text, _ in asked]
+            cut = [cut_words(contexts[number], words) for number, _, _ in asked]
+            answers = self._reader.read_batch(texts, cut)
+            for (number, _, expected), text in zip(asked, answers, strict=True):
+                reading = Reading(
+                    words,
+                    text[:_LONGEST],
+                    float(exact_match(text, expected)),
+                    f1(text, expected),
+                )
+                readings[number] += (reading,)
+        return readings
+
+    def _answer(
+        self, gold: Gold, passages: Sequence[Unit], best: Sequence[Hit], context: str
+    ) -> Answer:
         top = None
         if best:
-            context = pack_context(best, words=WORDS, headings=False)
             top = self._top(best[0])
         documents_of_gold = set(gold.document_ids)
         for place in gold.places:
@@ -302,7 +399,7 @@ class Bench:
         end = min(unit.end, start + _LONGEST)
         parts = {name: round(score, 4) for name, score in hit.parts.items()}
         return Top(
-            unit.searched[:_LONGEST],
+            unit.search_text[:_LONGEST],
             self._name(document),
             round(hit.score, 4),
             parts,
@@ -372,23 +469,37 @@ class Bench:
 
     # -- Searching --
 
+    def _contexts(self, store: UnitStore, setting: Setting) -> tuple[list[list[Hit]], list[str]]:
+        """Return the best units for each question, and the words that a reader gets of them."""
+        everyone = range(len(self.questions))
+        units = self._search(store, setting, _FEWER, "unit", everyone)
+        contexts = list(map(_context, units))
+        short = []
+        for number in everyone:
+            is_full = count_words(contexts[number]) >= WORDS
+            if len(units[number]) >= _FEWER and not is_full:
+                short.append(number)
+        more = self._search(store, setting, _UNITS, "unit", short)
+        for number, hits in zip(short, more, strict=True):
+            units[number] = hits
+            contexts[number] = _context(hits)
+        return units, contexts
+
     def _search(
         self,
         store: UnitStore,
         setting: Setting,
         k: int,
         parents: str,
-        *,
-        questions: int | None = None,
+        numbers: Sequence[int],
     ) -> list[list[Hit]]:
-        """Return the k best hits for each question, or for the first few."""
+        """Return the k best hits for the questions with some numbers."""
         options = {**setting.options(), "parents": parents}
-        texts = self._texts_of_questions()[:questions]
         if not setting.fuse:
-            return self._ranked(store, setting, texts, k, options)
+            return self._ranked(store, setting, numbers, k, options)
         words = {"lexical": 1.0, "parents": parents}
-        by_vectors = self._ranked(store, setting, texts, _UNITS, options)
-        by_words = self._ranked(store, setting, texts, _UNITS, words)
+        by_vectors = self._ranked(store, setting, numbers, _UNITS, options)
+        by_words = self._ranked(store, setting, numbers, _UNITS, words)
         fused = map(fuse_ranks, by_vectors, by_words)
         return [hits[:k] for hits in fused]
 
@@ -396,21 +507,23 @@ class Bench:
         self,
         store: UnitStore,
         setting: Setting,
-        texts: Sequence[str],
+        numbers: Sequence[int],
         k: int,
         options: dict[str, Any],
     ) -> list[list[Hit]]:
-        starts = range(0, len(texts), _BATCH)
+        all_texts = self._texts_of_questions()
+        starts = range(0, len(numbers), _BATCH)
         hits: list[list[Hit]] = []
         for start in tracked(
             starts, show=self._progress, unit=" batches", total=len(starts), desc=setting.name
         ):
-            batch = slice(start, start + _BATCH)
+            batch = list(numbers[start : start + _BATCH])
+            texts = [all_texts[number] for number in batch]
             if options.get("lexical") == 1:
-                hits += store.search_batch(texts[batch], k, **options)
+                hits += store.search_batch(texts, k, **options)
             else:
-                queries = self._encoded(setting.encoder)[: len(texts)][batch]
-                hits += store.search_batch_by_vector(queries, k, texts=texts[batch], **options)
+                queries = self._encoded(setting.encoder)[batch]
+                hits += store.search_batch_by_vector(queries, k, texts=texts, **options)
         return hits
 
     def _encoded(self, name: str) -> Vectors:
@@ -517,6 +630,8 @@ class Bench:
         if checks is not None:
             return checks
         checks = check_questions(questions, golds, self.documents, len(self._split()))
+        if self._reader is not None:
+            checks += check_answers(self._answerable)
         self._write("doubts", list(map(asdict, checks)))
         return checks
 
@@ -542,16 +657,27 @@ class Bench:
         known = self._encoders.get(encoder) or next(iter(self._encoders.values()))
         return str(getattr(known, "name", type(known).__name__))
 
+    def _name_of_reader(self) -> str:
+        """Return the reader and its numbers of words, or "" without one."""
+        if self._reader is None:
+            return ""
+        numbers = ", ".join(map(str, self._read_words))
+        return f"{self._reader.name}, from {numbers} words"
+
     def _result_key(self, setting: Setting) -> str:
         record = {**setting.record(), "encoder": self._name_of(setting.encoder)}
-        return content_id(_FORMAT, version("factoid"), self._key, self._words, record)
+        key = {**self._key, "reader": self._name_of_reader()}
+        return content_id(_FORMAT, version("factoid"), key, self._words, record)
 
     def _path(self, name: str) -> Path | None:
         """Return the file of something that depends on corpus, questions and recipe."""
         if self._cache is None:
             return None
         names = sorted(map(self._name_of, self._encoders))
-        key = content_id(_FORMAT, version("factoid"), self._key, self._words, names, name)
+        of_reader = self._name_of_reader()
+        key = content_id(
+            _FORMAT, version("factoid"), self._key, self._words, names, of_reader, name
+        )
         return self._cache / "results" / f"{key}.json"
 
     def _read(self, name: str) -> Any:
@@ -566,6 +692,23 @@ class Bench:
             path.parent.mkdir(parents=True, exist_ok=True)
             content = json.dumps(value).encode()
             write_file(path, lambda out: out.write(content))
+
+
+def _context(hits: Sequence[Hit]) -> str:
+    """Return the first words of the best units, as the words curve counts them."""
+    if not hits:
+        return ""
+    return pack_context(hits, words=WORDS, headings=False)
+
+
+def _checked_budgets(read: Sequence[int]) -> list[int]:
+    """Return distinct numbers of words that a reader gets, fewest first."""
+    budgets = sorted({whole_number("words that a reader gets", words) for words in read})
+    if not budgets or budgets[-1] > WORDS:
+        raise InvalidInputError(
+            f"expected numbers of words that a reader gets, from 1 to {WORDS}, got {list(read)}"
+        )
+    return budgets
 
 
 def fuse_ranks(*rankings: Sequence[Hit]) -> list[Hit]:

@@ -82,6 +82,25 @@ def check_questions(
 Asked = tuple[Question, Gold]
 
 
+def check_answers(answerable: Sequence[bool]) -> list[Check]:
+    """Return a doubt if questions lack the short answers that a reader's are compared with.
+
+    Args:
+        answerable: Whether each question has some.
+    """
+    missing = len(answerable) - sum(answerable)
+    if not missing:
+        return []
+    return [
+        Check(
+            "no short answers",
+            f"{missing:,} of {len(answerable):,} questions have quotes but no short answers, so EM "
+            "and F1 count them as wrong with every setting: add answers.",
+            is_serious=missing > _OFTEN * len(answerable),
+        )
+    ]
+
+
 def _missing(missing: Sequence[Question], count: int) -> Iterator[Check]:
     if missing:
         yield Check(
@@ -139,7 +158,7 @@ def _corpus(asked: Sequence[Asked], documents: int, passages: int) -> Iterator[C
 
 def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Iterator[Check]:
     """Yield doubts about how questions were written."""
-    copied = sum(_is_copied(question, gold, documents) for question, gold in asked)
+    copied = sum(is_copied(question, gold, documents) for question, gold in asked)
     if copied > _OFTEN * len(asked):
         yield Check(
             "copied questions",
@@ -167,8 +186,11 @@ def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Itera
         )
 
 
-def _is_copied(question: Question, gold: Gold, documents: Mapping[str, Document]) -> bool:
-    """Return whether nearly all words of a question stand near its evidence."""
+def is_copied(question: Question, gold: Gold, documents: Mapping[str, Document]) -> bool:
+    """Return whether nearly all words of a question stand near its evidence.
+
+    `documents` are those of the corpus, by id.
+    """
     words = set(_WORD.findall(question.text.lower()))
     evidence = " ".join(gold.quotes)
     if gold.places:

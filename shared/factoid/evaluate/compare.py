@@ -14,10 +14,11 @@ from factoid.errors import InvalidInputError
 from factoid.evaluate.bench import Bench, Estimate
 from factoid.evaluate.checks import Check
 from factoid.evaluate.comparison import Comparison
-from factoid.evaluate.measures import MEASURE, measure_of
+from factoid.evaluate.measures import MEASURE, READ, measure_of, words_read
 from factoid.evaluate.questions import Question
 from factoid.evaluate.settings import Setting, can_chunk
 from factoid.propositions import Propositionizer
+from factoid.readers.reader import Reader
 from factoid.split import WORDS
 from factoid.units import Document
 
@@ -34,6 +35,8 @@ def compare(
     *,
     encoder: Encoder | Mapping[str, Encoder],
     propositionizer: Propositionizer | None = None,
+    reader: Reader | None = None,
+    read: Sequence[int] = READ,
     baseline: str | None = None,
     measure: str = MEASURE,
     words: int = WORDS,
@@ -51,6 +54,9 @@ def compare(
         settings: None for `default_settings`.
         encoder: The encoder, or several by the names that settings have.
         propositionizer: None for `SyntaxPropositionizer`.
+        reader: Answers each question from the first words of context, for EM@l and F1@l; None to
+            ask none.
+        read: How many first words the reader gets: it is asked once for each number.
         baseline: The setting that the others are compared with; None for chunks if they are among
             the settings, else for the first one.
         measure: What decides, as in `measure_of`.
@@ -66,12 +72,20 @@ def compare(
     Raises:
         InvalidInputError: The corpus is empty, no gold is in it, or settings cannot run.
     """
+    measure_of(measure)
+    needed = words_read(measure)
+    if needed is not None and (reader is None or needed not in read):
+        raise InvalidInputError(
+            f"{measure!r} needs a reader that is asked with {needed} words of context"
+        )
     bench = Bench(
         documents,
         questions,
         settings,
         encoder=encoder,
         propositionizer=propositionizer,
+        reader=reader,
+        read=read,
         words=words,
         cache=cache,
         progress=progress,
@@ -81,7 +95,6 @@ def compare(
         baseline = _usual_baseline(bench.settings)
     if baseline not in names:
         raise InvalidInputError(f"the baseline must be one of {', '.join(names)}, got {baseline!r}")
-    measure_of(measure)
     checks = (*bench.checks, *bench.truncation())
     if not can_chunk():
         checks += (Check("no chunks", _NO_CHUNKS),)

@@ -1,4 +1,4 @@
-"""What a comparison found, question by question; all tables and tests are made from it."""
+"""The results of a comparison, question by question, from which tables and tests are made."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from typing import Any, Self
 import numpy as np
 
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.evaluate.checks import Check
+from factoid.evaluate.checks import FEW, Check
 from factoid.evaluate.measures import BUDGETS, MEASURE, MEASURES, Answer, answer_of, measure_of
+from factoid.evaluate.settings import Setting
 from factoid.evaluate.statistics import (
     Difference,
     Recommendation,
     difference,
     holm,
     interval,
+    questions_needed,
     recommend,
 )
 from factoid.files.atomic import write_file
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import parse_json, read_whole
 
-_FORMAT = 1
+_FORMAT = 2
 _CEILING = 0.95
+_BINS = 5  # of popularity, at most
 _RERANKING = 1e15  # bytes, which no setting has: a reranked one is dearer than any other
 
 
@@ -41,6 +44,8 @@ class Asked:
     Attributes:
         gold: Its answers or quotes.
         group: The document that it was asked about.
+        is_generated: Whether a model wrote it.
+        popularity: How often what it asks about occurs, if that is known.
     """
 
     id: str
@@ -48,6 +53,7 @@ class Asked:
     gold: str
     group: str
     is_generated: bool = False
+    popularity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ class Tried:
 
     @property
     def cost(self) -> float:
-        """What settings are ordered by: whether passages are reranked, then bytes of vectors."""
+        """The order of settings: whether passages are reranked, then bytes of vectors."""
         if self.description.get("rerank"):
             return self.bytes + _RERANKING
         return self.bytes
@@ -94,6 +100,24 @@ class Row:
     high: float
     against: Difference | None  # the deciding measure less the baseline's; None for the baseline
     p: float | None  # of it, corrected for the number of settings (Holm)
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Questions about things that occur about equally often.
+
+    Attributes:
+        low, high: The least and the greatest popularity.
+        questions: How many there are.
+        means: By setting, the deciding measure.
+        against: By setting, the difference from the baseline; of the baseline there is none.
+    """
+
+    low: float
+    high: float
+    questions: int
+    means: Mapping[str, float]
+    against: Mapping[str, Difference]
 
 
 @dataclass(frozen=True)
@@ -135,13 +159,28 @@ class Comparison:
         value = measure_of(measure or self.measure)
         return list(map(value, self.answers[setting]))
 
-    def _mean(self, setting: str, measure: str) -> float:
+    def mean(self, setting: str, measure: str | None = None) -> float:
+        """Return the mean of a measure over all questions."""
         return float(np.mean(self.values(setting, measure)))
+
+    @property
+    def words_read(self) -> list[int]:
+        """The numbers of words that a reader got; empty without one."""
+        first = self.answers[self.baseline][0]
+        return [reading.words for reading in first.readings]
 
     @property
     def measures(self) -> list[str]:
         """The measures of the table: first the one that decides."""
-        return list(dict.fromkeys((self.measure, *MEASURES)))
+        of_reader = []
+        for words in self.words_read:
+            of_reader += [f"EM@{words}", f"F1@{words}"]
+        return list(dict.fromkeys((self.measure, *MEASURES, *of_reader)))
+
+    @property
+    def generated(self) -> int:
+        """How many questions a model wrote."""
+        return sum(question.is_generated for question in self.asked)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -156,7 +195,7 @@ class Comparison:
         p_values = dict(zip(differences, corrected, strict=True))
         rows = []
         for tried in self.tried:
-            means = {measure: self._mean(tried.name, measure) for measure in self.measures}
+            means = {measure: self.mean(tried.name, measure) for measure in self.measures}
             low, high = interval(self.values(tried.name), self.groups)
             rows.append(
                 Row(
@@ -192,14 +231,73 @@ class Comparison:
     @property
     def doubts(self) -> list[Check]:
         """The checks, and whether nearly all questions are answered by every setting."""
+        doubts = list(self.checks)
         lowest = min(map(np.mean, self.values_by_setting.values()))
-        if lowest < _CEILING:
-            return list(self.checks)
-        message = (
-            f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly "
-            "tells them apart: decide by Success@1 or by words of context, or ask harder questions."
+        if lowest >= _CEILING:
+            message = (
+                f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly "
+                "tells them apart: decide by Success@1 or by words of context, or ask harder "
+                "questions."
+            )
+            doubts.append(Check("ceiling", message))
+        if self._needed:
+            doubts.append(Check("not settled", f"{self._needed[0].upper()}{self._needed[1:]}."))
+        return doubts
+
+    @cached_property
+    def _needed(self) -> str:
+        """How many questions would tell the cheapest setting from the best one, in words, or ""."""
+        advice = self.recommendation
+        if advice.difference is None:
+            return ""
+        values = self.values_by_setting
+        needed = questions_needed(values[advice.setting], values[advice.best], self.groups)
+        if needed is None:
+            return ""
+        points = 100 * abs(advice.difference.mean)
+        needed = max(_round_up(needed), 2 * len(self.asked))
+        return (
+            f"about {needed:,} questions would show whether the {points:.1f} points between "
+            f"{advice.setting} and {advice.best} are more than chance"
         )
-        return [*self.checks, Check("ceiling", message)]
+
+    @cached_property
+    def bins(self) -> list[Bin]:
+        """The questions by popularity, in bins of equal size (Dense X Retrieval, Figures 3 and 6).
+
+        Empty where popularity is not given of enough questions for two bins.
+        """
+        known = []
+        for number, question in enumerate(self.asked):
+            if question.popularity is not None:
+                known.append((question.popularity, number))
+        count = min(_BINS, len(known) // FEW)
+        if count < 2:
+            return []
+        known.sort()
+        bins: dict[int, list[tuple[float, int]]] = {}
+        place = 0
+        for rank, (popularity, number) in enumerate(known):
+            # Equal popularity stays together.
+            if not rank or popularity > known[rank - 1][0]:
+                place = rank * count // len(known)
+            bins.setdefault(place, []).append((popularity, number))
+        if len(bins) < 2:
+            return []
+        return list(map(self._bin, bins.values()))
+
+    def _bin(self, members: Sequence[tuple[float, int]]) -> Bin:
+        numbers = [number for _, number in members]
+        groups = [self.groups[number] for number in numbers]
+        values = {}
+        for name, of_all in self.values_by_setting.items():
+            values[name] = [of_all[number] for number in numbers]
+        means = {name: float(np.mean(scores)) for name, scores in values.items()}
+        against = {}
+        for name, scores in values.items():
+            if name != self.baseline:
+                against[name] = difference(scores, values[self.baseline], groups)
+        return Bin(members[0][0], members[-1][0], len(members), means, against)
 
     @cached_property
     def curves(self) -> dict[str, list[float]]:
@@ -208,7 +306,7 @@ class Comparison:
         for tried in self.tried:
             shares = []
             for words in BUDGETS:
-                shares.append(self._mean(tried.name, f"within {words} words"))
+                shares.append(self.mean(tried.name, f"within {words} words"))
             curves[tried.name] = shares
         return curves
 
@@ -216,10 +314,12 @@ class Comparison:
     def sentence(self) -> str:
         """The recommendation in words."""
         advice = self.recommendation
-        share = f"{100 * self._mean(advice.setting, self.measure):.1f} %"
-        best_share = f"{100 * self._mean(advice.best, self.measure):.1f} %"
+        share = f"{100 * self.mean(advice.setting):.1f} %"
+        best_share = f"{100 * self.mean(advice.best):.1f} %"
         documents = _count(len(set(self.groups)), "document")
-        of = f"{_count(len(self.asked), 'question')} about {documents}"
+        of = f"{self._questions} about {documents}"
+        if len(self.asked) < FEW and len(advice.level) > 1:
+            return self._too_few(of)
         text = f"Use {advice.setting}: {self.measure} is {share} on {of}"
         if advice.difference is None:
             text += ", the highest of all settings"
@@ -241,19 +341,48 @@ class Comparison:
             text += f"; it is the cheapest of {others + 1} such settings"
         return f"{text}."
 
+    @property
+    def _questions(self) -> str:
+        """The number of questions, and who wrote them if it was a model."""
+        questions = _count(len(self.asked), "question")
+        if self.generated == len(self.asked):
+            return f"{questions} written by a model"
+        if self.generated:
+            return f"{questions} ({self.generated:,} of them written by a model)"
+        return questions
+
+    def _too_few(self, of: str) -> str:
+        """Return what to do where there are too few questions to choose by."""
+        advice = self.recommendation
+        text = f"{of} cannot tell {len(advice.level)} of {len(self.tried)} settings apart: "
+        default = Setting(name="default").record()
+        defaults = [tried.name for tried in self.tried if tried.description == default]
+        if defaults:
+            text += f"keep {defaults[0]}, the default, until there are more questions. "
+        else:
+            text += "do not choose by them. "
+        needed = self._needed
+        if not needed:
+            needed = f"at least {FEW}, better 200, are needed"
+        text += f"{needed[0].upper()}{needed[1:]}"
+        return f"{text}; so far {self.measure} is highest with {advice.best}."
+
     # -- Keeping it --
 
     def to_csv(self) -> str:
         """Return a line for each question and setting: for a spreadsheet, or another test."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        head = ["question", "text", "document", "setting", "rank", "words", *self.measures]
+        head = ["question", "text", "document", "written by a model", "popularity", "setting"]
+        head += ["rank", "words", *self.measures]
         writer.writerow(head)
         measures = list(map(measure_of, self.measures))
         for tried in self.tried:
             for asked, answer in zip(self.asked, self.answers[tried.name], strict=True):
                 scores = [measure(answer) for measure in measures]
-                row = [asked.id, asked.text, asked.group, tried.name, answer.first, answer.words]
+                row: list[object] = [asked.id, asked.text, asked.group]
+                row += [int(asked.is_generated), asked.popularity]
+                row += [tried.name, answer.first, answer.words]
                 writer.writerow([*map(_cell, row), *scores])
         return out.getvalue()
 
@@ -272,8 +401,8 @@ class Comparison:
             if tried.name not in earlier.answers:
                 lines.append(f"{tried.name}: new")
                 continue
-            old_mean = earlier._mean(tried.name, self.measure)
-            new_mean = self._mean(tried.name, self.measure)
+            old_mean = earlier.mean(tried.name, self.measure)
+            new_mean = self.mean(tried.name, self.measure)
             if old_mean != new_mean:
                 change = f"{100 * old_mean:.1f} % → {100 * new_mean:.1f} %"
                 lines.append(f"{tried.name}: {self.measure} {change}")
@@ -375,6 +504,12 @@ def _cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value
+
+
+def _round_up(number: int) -> int:
+    """Return a number of two digits and zeros that is no smaller."""
+    unit: int = 10 ** max(len(str(number)) - 2, 0)
+    return -(-number // unit) * unit
 
 
 def _count(number: int, noun: str) -> str:

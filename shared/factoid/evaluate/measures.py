@@ -25,7 +25,11 @@ MEASURES = ("Success@1", "Success@5", "R@5", "R@20", "nDCG@10", "MRR", "within 1
 MEASURE = "Success@5"
 """The measure that decides, unless another is named."""
 
-_MEASURE = re.compile(r"(Success|R|nDCG)@(\d+)|(MRR)|within (\d+) words")
+READ = (100, 500)
+"""First words of the context that a reader answers from (Dense X Retrieval, Table 3)."""
+
+_MEASURE = re.compile(r"(Success|R|nDCG|EM|F1)@(\d+)|(MRR)|within (\d+) words")
+_OF_READER = ("EM", "F1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,25 @@ class Top:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader answered from the first words of the context.
+
+    Attributes:
+        words: How many words it got.
+        text: Its answer.
+        exact_match: 1 if the answer is an expected one, both normalized, else 0.
+        f1: Agreement of the words with the expected answer that fits best, from 0 to 1.
+    """
+
+    words: int
+    text: str
+    exact_match: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What a setting found for a question.
+    """The result of a setting for one question.
 
     Attributes:
         ranks: For each piece of gold the rank, from 1, of the first result that holds it among
@@ -61,12 +82,14 @@ class Answer:
         top: The best unit, or None if nothing was found.
         in_document: Whether a result among `DEPTH` is of a document with gold; None where answers
             count in any document.
+        readings: What a reader answered; empty without one.
     """
 
     ranks: tuple[int | None, ...]
     words: int | None
     top: Top | None
     in_document: bool | None = None
+    readings: tuple[Reading, ...] = ()
 
     @property
     def first(self) -> int | None:
@@ -95,7 +118,9 @@ def answer_of(record: Mapping[str, Any]) -> Answer:
     top = record["top"]
     if top is not None:
         top = Top(**top)
-    return Answer(tuple(record["ranks"]), record["words"], top, record["in_document"])
+    readings = [Reading(**reading) for reading in record["readings"]]
+    ranks = tuple(record["ranks"])
+    return Answer(ranks, record["words"], top, record["in_document"], tuple(readings))
 
 
 # -- Measures --
@@ -113,18 +138,28 @@ def measure_of(name: str) -> Callable[[Answer], float]:
     * MRR: 1 / rank of the first right result among `DEPTH`, else 0.
     * within l words: 1 if the first l words of context answer the question (Dense X Retrieval,
       Figure 4), else 0.
+    * EM@l and F1@l: exact match and F1 of a reader's answer from the first l words of context, as
+      SQuAD v1.1 computes them (Dense X Retrieval, Table 3). A question without short answers is 0.
 
     Raises:
-        InvalidInputError: There is no such measure, or it looks deeper than `DEPTH` or `WORDS`.
+        InvalidInputError: There is no such measure, or it looks deeper than `DEPTH` or `WORDS`; or,
+            of an answer, no reader was asked with so many words.
     """
     match = _MEASURE.fullmatch(name)
-    if match is None or int(match[2] or 1) > DEPTH or int(match[4] or 1) > WORDS:
+    deepest = DEPTH
+    if match is not None and match[1] in _OF_READER:
+        deepest = WORDS
+    if match is None or int(match[2] or 1) > deepest or int(match[4] or 1) > WORDS:
         raise InvalidInputError(
-            f"expected a measure such as {', '.join(MEASURES)}, with k up to {DEPTH} and up to "
-            f"{WORDS} words, got {name!r}"
+            f"expected a measure such as {', '.join(MEASURES)}, or EM@100 and F1@100 with a "
+            f"reader, with k up to {DEPTH} and up to {WORDS} words, got {name!r}"
         )
     kind = match[1]
     cut = int(match[2] or match[4] or DEPTH)
+    if kind == "EM":
+        return lambda answer: _reading(answer, cut).exact_match
+    if kind == "F1":
+        return lambda answer: _reading(answer, cut).f1
     if match[3]:
         return _reciprocal_rank
     if kind == "Success":
@@ -134,6 +169,23 @@ def measure_of(name: str) -> Callable[[Answer], float]:
     if kind == "nDCG":
         return lambda answer: _ndcg(answer, cut)
     return lambda answer: float(answer.words is not None and answer.words <= cut)
+
+
+def words_read(name: str) -> int | None:
+    """Return how many words of context a measure of a reader is about; None for other measures."""
+    match = _MEASURE.fullmatch(name)
+    if match is None or match[1] not in _OF_READER:
+        return None
+    return int(match[2])
+
+
+def _reading(answer: Answer, words: int) -> Reading:
+    for reading in answer.readings:
+        if reading.words == words:
+            return reading
+    raise InvalidInputError(
+        f"no reader was asked with {words} words of context: compare with one, and with that number"
+    )
 
 
 def _reciprocal_rank(answer: Answer) -> float:

@@ -8,9 +8,12 @@ and of TREC, LegalBench-RAG, and the data sets of LlamaIndex and LangSmith.
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +61,15 @@ _DOCUMENT = (
 )
 _ID = ("id", "_id", "qid", "question_id", "query_id")
 _GENERATED = ("is_generated", "generated", "synthetic")
+_POPULARITY = ("popularity", "frequency", "s_pop")  # the last of PopQA
 
 _TOPICS = ("queries.tsv", "topics.tsv", "queries.txt", "topics.txt")
+# TREC's topics, with end tags and without: <top> <num> Number: 301 <title> …
+_TOPIC = re.compile(r"<top(?:ic)?\b(?P<attributes>[^<>]*)>(?P<body>.*?)</top(?:ic)?>", re.S | re.I)
+_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.I)
+_ATTRIBUTE = re.compile(r"""\bnumber\s*=\s*["']([^"']+)""", re.I)
+_TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?([^<]*)", re.I)
+_TAG = re.compile(r"<[^<>]*>")
 _SEPARATOR = "|"  # of several answers in a cell
 
 
@@ -103,9 +113,12 @@ class Question:
         group: What questions share that are not independent, such as an article of SQuAD; "" for
             the document of the evidence. Resampling draws groups.
         is_generated: Whether a model wrote the question. Pages say so.
+        popularity: How often what it asks about occurs, in any unit: pages also show settings for
+            rare and for frequent things apart (Dense X Retrieval, Figure 3).
 
     Raises:
-        InvalidInputError: There is no gold, or the text, an answer, a quote or a span is empty.
+        InvalidInputError: There is no gold, a popularity is below 0, or the text, an answer, a
+            quote or a span is empty.
     """
 
     text: str
@@ -116,9 +129,14 @@ class Question:
     documents: tuple[str, ...] = ()
     group: str = ""
     is_generated: bool = False
+    popularity: float | None = None
 
     def __post_init__(self) -> None:
         check_text(self.text, "question")
+        if self.popularity is not None and not 0 <= self.popularity < math.inf:
+            raise InvalidInputError(
+                f"expected a popularity of at least 0, got {self.popularity} for {self.text!r:.80}"
+            )
         if not self.text.strip():
             raise InvalidInputError("a question is empty: leave it out")
         if not (self.answers or self.quotes or self.spans or self.documents):
@@ -411,13 +429,34 @@ def _texts_of_queries(folder: Path, limits: ReadLimits) -> dict[str, str]:
             texts[str(row["_id"])] = str(row["text"])
     if texts:
         return texts
-    for name in _TOPICS:
-        topics = folder / name
+    files = [folder / name for name in _TOPICS]
+    for topics in [*files, *sorted(folder.glob("*topics*"))]:
         if topics.is_file():
-            for _, line in filled_lines(topics, limits):
-                key, _, text = line.decode().strip().partition("\t")
-                texts[key] = text
+            texts = _texts_of_topics(topics, limits)
+        if texts:
             break
+    return texts
+
+
+def _texts_of_topics(file: Path, limits: ReadLimits) -> dict[str, str]:
+    """Return the titles of TREC's topics, by number, from its markup or from lines with a tab."""
+    texts: dict[str, str] = {}
+    whole = read_whole(file, limits).decode(errors="replace")
+    for topic in _TOPIC.finditer(whole):
+        number = _NUMBER.search(topic["body"]) or _ATTRIBUTE.search(topic["attributes"])
+        title = _TITLE.search(topic["body"])
+        if title is not None:
+            text = title[1]
+        else:
+            text = _TAG.sub(" ", _NUMBER.sub(" ", topic["body"]))
+        if number is not None and text.strip():
+            texts[number[1]] = " ".join(unescape(text).split())
+    if texts:
+        return texts
+    for line in whole.splitlines():
+        key, tab, text = line.strip().partition("\t")
+        if tab:
+            texts[key] = text
     return texts
 
 
@@ -430,15 +469,29 @@ def _checked(fields: Any) -> dict[str, Any]:
     return dict(fields)
 
 
+def reference_texts(fields: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the answers and the quotes in an object, whatever its fields are called."""
+    by_name = _by_name(fields)
+    answers = _texts(_first(by_name, _ANSWERS))
+    quotes = _texts(_first(by_name, _QUOTES), separator=None)
+    return list(answers), list(quotes)
+
+
+def _by_name(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields by their names as `_first` looks for them."""
+    by_name = {}
+    for key, value in fields.items():
+        name = str(key).strip().lower().replace(" ", "_")
+        by_name[name] = value
+    return by_name
+
+
 def _of_fields(fields: Mapping[str, Any]) -> Question:
     """Return the question in an object or a row, whatever its fields are called."""
     for side in ("inputs", "outputs", "reference_outputs"):  # LangSmith's
         if isinstance(fields.get(side), Mapping):
             fields = {**fields, **fields[side]}
-    by_name = {}
-    for key, value in fields.items():
-        name = str(key).strip().lower().replace(" ", "_")
-        by_name[name] = value
+    by_name = _by_name(fields)
     text = _first(by_name, _QUESTION)
     if text is None:
         raise InvalidInputError(
@@ -466,7 +519,22 @@ def _of_fields(fields: Mapping[str, Any]) -> Question:
         documents=documents,
         group=str(by_name.get("group") or ""),
         is_generated=str(generated).strip().lower() in ("true", "1", "yes"),
+        popularity=_popularity(by_name),
     )
+
+
+def _popularity(by_name: Mapping[str, Any]) -> float | None:
+    """Return the count in the first such field, or None."""
+    for name in _POPULARITY:
+        value = by_name.get(name)
+        if value is not None and str(value).strip():
+            try:
+                return float(str(value).replace(",", ""))
+            except ValueError as error:
+                raise InvalidInputError(
+                    f"expected a count as {name}, got {shown(value)}"
+                ) from error
+    return None
 
 
 def _first(by_name: Mapping[str, Any], names: Sequence[str]) -> Any:

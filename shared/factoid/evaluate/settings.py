@@ -162,13 +162,17 @@ def default_settings(size: int = CHUNK) -> list[Setting]:
     Chunks are left out where langchain-text-splitters is not installed.
     """
     words = Weights().lexical
+    alone = Weights(0, 0)
     settings = [
         Setting(name="passages", units="passage", weights=Weights(0, words)),
         Setting(name="passages + sentences", units="sentence"),
         Setting(name="passages + propositions", units="proposition"),
         Setting(name="all three", units="mixed"),
-        Setting(name="vectors only", units="proposition", weights=Weights(Weights().passage, 0)),
         Setting(name="words only", units="passage", weights=Weights(0, 1)),
+        # Dense X Retrieval's three, of which the page says whether its findings hold here.
+        Setting(name="passages by vectors", units="passage", weights=alone),
+        Setting(name="sentences by vectors", units="sentence", weights=alone),
+        Setting(name="propositions by vectors", units="proposition", weights=alone),
     ]
     if can_chunk():
         chunks = f"chunks of {size} characters"

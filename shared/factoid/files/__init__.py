@@ -1,1 +1,1 @@
-"""Files: reading users' files as documents, atomic writes, and opening SQLite."""
+"""Read and write files safely: limits, isolation, whole or not at all, SQLite."""

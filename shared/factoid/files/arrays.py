@@ -21,6 +21,8 @@ from typing import Any, BinaryIO, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid.files.regular import open_regular
+
 _TYPES = {"F32": "<f4", "I64": "<i8", "I32": "<i4", "U64": "<u8", "U16": "<u2", "U8": "|u1"}
 _ABOUT = "__metadata__"  # the format's name for facts about the file
 _FACTS = "facts"
@@ -137,7 +139,7 @@ def read_arrays(path: Path, *, in_memory: Collection[str] = (), later: bool = Fa
         OSError: It cannot be read.
         ValueError: It is damaged, or holds something else.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         file.seek(0)
         length = int.from_bytes(file.read(8), "little")

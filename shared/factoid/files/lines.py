@@ -7,7 +7,6 @@ import gzip
 import json
 import lzma
 import os
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.regular import is_special, open_regular
 
 Record = TypeVar("Record")
 
@@ -68,21 +68,16 @@ def _identity(folder: str) -> tuple[int, int]:
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file; refuse a pipe or a device, from which reading may never end."""
+    if is_special(path):
+        raise UnreadableFileError(
+            f"{path} is not a regular file: copy what it yields to a file, and read that"
+        )
     try:
-        # pathlib takes no opener.
-        file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115
+        file = open_regular(path)
     except OSError as error:
         refuse(path, error)
     with file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise UnreadableFileError(
-                f"{path} is not a regular file: copy what it yields to a file, and read that"
-            )
         yield file
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # of a pipe, for its other end
 
 
 @contextmanager

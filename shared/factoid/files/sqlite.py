@@ -1,8 +1,7 @@
-"""SQLite files: identifying, opening and writing them, and explaining SQLite's errors."""
+"""Identify, open and write SQLite files."""
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 import time
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from factoid.errors import StoreError, StoreFormatError
+from factoid.files.disk_errors import WAIT, explain_disk_error, is_damage
+from factoid.files.regular import is_special, open_regular
 
 # Of a store. It is here because the cache of propositions, which is in the same file, needs it,
 # too.
@@ -22,30 +23,6 @@ APPLICATION_ID = 0x0FAC701D
 FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
 SENT = f"{FILE}.sent"  # a copy that is sent elsewhere, as long as that takes
-
-WAIT = 30  # seconds that a write waits for the write of another process
-
-# Texts of SQLite's OperationalErrors that come of damage; those of the disk, of locks and of
-# interruptions are others.
-_DAMAGES = (
-    "could not decode to utf-8",
-    "malformed",
-    "unsupported file format",
-    "no such ",
-    "has no column",
-)
-
-# What to do about errors of the system.
-_FREE_SPACE = "Free some space and run again"
-_MAKE_WRITABLE = "Make its folder writable"
-_CHECK_DISK = "Check that its disk works, has space and is writable, and run again"
-_REMEDIES = {
-    errno.ENOSPC: _FREE_SPACE,
-    errno.EDQUOT: _FREE_SPACE,
-    errno.EACCES: f"{_MAKE_WRITABLE}, or name another place",
-    errno.EPERM: f"{_MAKE_WRITABLE}, or name another place",
-    errno.EROFS: f"{_MAKE_WRITABLE}, or name another place",
-}
 
 _NEW_FILE = "name another one, or delete it: it is a cache, and is made again"
 
@@ -109,6 +86,8 @@ def connect(target: str | Path) -> sqlite3.Connection:
     The target is a path, ":memory:" or a `file:` URI.
     """
     uri = str(target).startswith("file:")
+    if not uri:
+        _refuse_special_files(Path(target))
     options: dict[str, Any] = {"timeout": WAIT, "uri": uri, "factory": _Connection}
     connection: sqlite3.Connection = sqlite3.connect(
         target, isolation_level=None, check_same_thread=False, **options
@@ -132,6 +111,7 @@ def connect_read_only(
     `check` reads from it, and raises if it is a foreign one. A disk that is read-only here may be
     written elsewhere: ask `has_news` before each use, and `is_mixed` after it.
     """
+    _refuse_special_files(file)
     address = f"{file.absolute().as_uri()}?mode=ro"
     connection = connect(address)
     try:
@@ -151,6 +131,17 @@ def connect_read_only(
         connection.close()
         raise
     return connection
+
+
+def _refuse_special_files(file: Path) -> None:
+    """Raise a DatabaseError if a database or its log is a pipe or a device.
+
+    SQLite would wait for its other end.
+    """
+    for ending in ("", "-wal", "-shm", "-journal"):
+        path = file.with_name(f"{file.name}{ending}")
+        if is_special(path):
+            raise sqlite3.DatabaseError(f"{path.name} is not a regular file")
 
 
 def has_news(connection: sqlite3.Connection) -> bool:
@@ -226,7 +217,7 @@ def identify(file: Path) -> tuple[int, int]:
 
     See https://www.sqlite.org/fileformat.html.
     """
-    with file.open("rb") as raw:
+    with open_regular(file) as raw:
         head = raw.read(72)
     is_sqlite = head.startswith(b"SQLite format 3\0")
     if is_sqlite:
@@ -319,32 +310,6 @@ def use_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether SQLite reports a damaged file, not a problem with disk or lock."""
-    if isinstance(error, sqlite3.OperationalError):
-        reason = str(error).lower()
-        return any(damage in reason for damage in _DAMAGES)
-    return isinstance(error, sqlite3.DatabaseError)
-
-
-def explain(error: sqlite3.Error | OSError) -> str:
-    """Return the error that SQLite or the system reports, with what to do about it."""
-    if isinstance(error, OSError):
-        reason = error.strerror or str(error) or type(error).__name__
-        return f"{reason}. {_REMEDIES.get(error.errno or 0, _CHECK_DISK)}"
-    reason = str(error)
-    if "locked" in reason:
-        return (
-            f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is "
-            "done"
-        )
-    if "full" in reason or "disk I/O" in reason:
-        return f"{reason}. What was committed before is safe. {_FREE_SPACE}"
-    if "readonly" in reason:
-        return f"{reason}. {_MAKE_WRITABLE}, or open a store with read_only=True"
-    return f"{reason}. {_CHECK_DISK}"
-
-
 @dataclass(frozen=True, slots=True)
 class CacheTable:
     """A table of what a model has returned, in a file of its own or in that of a host.
@@ -421,7 +386,7 @@ class CacheTable:
             return StoreFormatError(
                 f"{path} cannot be read as a cache of {self.content}: {error}. {remedy}"
             )
-        return StoreError(f"the cache {path} cannot be used: {explain(error)}")
+        return StoreError(f"the cache {path} cannot be used: {explain_disk_error(error)}")
 
     def _is_empty(self, connection: sqlite3.Connection) -> bool:
         return is_empty(

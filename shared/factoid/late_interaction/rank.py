@@ -71,10 +71,10 @@ def ranked_granularity(granularity: str) -> Granularity:
     Raises:
         InvalidInputError: It is "document", or unknown.
     """
-    kind = Granularity(granularity)
-    if kind is Granularity.DOCUMENT:
+    granularity = Granularity(granularity)
+    if granularity is Granularity.DOCUMENT:
         raise InvalidInputError("a document is ranked as a passage: use granularity='passage'")
-    return kind
+    return granularity
 
 
 class AnyGranularityRanker:
@@ -93,8 +93,9 @@ class AnyGranularityRanker:
             the passage's score makes spans of different passages comparable. The paper gives no
             value; §2 adds the two, so it is 1 here. 0 compares spans alone.
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
-        template: Template of the text that is encoded for a passage, ending in {text}; "{text}"
-            leaves out title and section.
+        template: Template of the text that is encoded for a passage, ending in {text}, with keys of
+            the metadata as further fields; "{text}" leaves out title and section. In a search of a
+            store, what its `embed_metadata` names stands before the title.
         cache: Stores the token vectors of passages, so that ranking a known passage encodes only
             the query: a `TokenVectorCache`, a file, or the folder of a store. None encodes passages
             in each call.
@@ -164,7 +165,7 @@ class AnyGranularityRanker:
                 the number of lists of units differs from that of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
-        kind = ranked_granularity(granularity)
+        granularity = ranked_granularity(granularity)
         if parents not in get_args(RankedParents):
             raise InvalidInputError(f"parents must be 'passage' or 'unit', got {parents!r}")
         if k is not None:
@@ -174,7 +175,7 @@ class AnyGranularityRanker:
             raise InvalidInputError(
                 f"expected a list of units for each of {len(whole)} passages, got {len(units)}"
             )
-        placed = self.placed_units(whole, kind, units)
+        placed = self.placed_units(whole, granularity, units)
         counts = Counter(passages=len(whole), unaligned=0)
         for unit, _ in chain.from_iterable(placed):
             counts["unaligned"] += unit.metadata.get("fallback") == UNALIGNED
@@ -186,11 +187,12 @@ class AnyGranularityRanker:
             pairs = zip(batch, scorer.similarities(batch), strict=True)
             for position, (tokens, similarities) in enumerate(pairs, start):
                 row = scorer.hits(
-                    kind, whole[position], position, tokens, placed[position], similarities
+                    granularity, whole[position], position, tokens, placed[position], similarities
                 )
-                counts["whole"] += kind is not Granularity.PASSAGE and row[0].unit is row[0].passage
-                if parents == "passage" and kind is not Granularity.PASSAGE:
-                    row = [_rolled_up(row)]
+                if granularity is not Granularity.PASSAGE:
+                    counts["whole"] += row[0].unit is row[0].passage
+                    if parents == "passage":
+                        row = [_rolled_up(row)]
                 hits += row
         self.last_report = RankReport(**counts)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:k]
@@ -261,14 +263,14 @@ class AnyGranularityRanker:
     def placed_units(
         self,
         passages: Sequence[Unit],
-        kind: Granularity,
+        granularity: Granularity,
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[list[PlacedUnit]]:
         """Return the units of each passage with the spans that score them."""
-        if kind is Granularity.PASSAGE:
+        if granularity is Granularity.PASSAGE:
             return [[] for _ in passages]
         sentences = list(map(split_sentences, passages))
-        if kind is Granularity.SENTENCE:
+        if granularity is Granularity.SENTENCE:
             return [list(map(_in_place, row)) for row in units or sentences]
         if units is None:
             distinct = {passage.id: passage for passage in passages}
@@ -345,7 +347,7 @@ class QueryScorer:
 
     def hits(
         self,
-        kind: Granularity,
+        granularity: Granularity,
         passage: Unit,
         position: int,
         tokens: TokenVectors,
@@ -370,9 +372,9 @@ class QueryScorer:
         ).tolist()
         hits = []
         for (unit, _), score in zip(scored, alone, strict=True):
-            is_whole = kind is Granularity.PASSAGE or whole == -inf
+            is_whole = granularity is Granularity.PASSAGE or whole == -inf
             total = whole if is_whole else score + self._alpha * whole
-            parts = {kind.value: score, Granularity.PASSAGE.value: whole}
+            parts = {granularity.value: score, Granularity.PASSAGE.value: whole}
             hits.append(SpanHit(unit, total, parts=parts, passage=passage, position=position))
         return hits
 

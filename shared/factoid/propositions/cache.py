@@ -180,7 +180,7 @@ def passage_key(name: str, passage: Unit) -> bytes:
             "expected the name of a propositionizer (model and revision, prompt version), got "
             f"{name!r}"
         )
-    content = json.dumps([_KEY_VERSION, name, passage.searched, passage.title, passage.section])
+    content = json.dumps([_KEY_VERSION, name, passage.search_text, passage.title, passage.section])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 

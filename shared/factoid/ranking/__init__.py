@@ -13,9 +13,9 @@ from factoid.ranking.blend import (
     Weights,
     best_by_words,
     best_groups,
-    diverse_groups,
 )
 from factoid.ranking.columns import Columns, View
+from factoid.ranking.mmr import diverse_groups
 from factoid.ranking.scale import Scale
 
 __all__ = [

@@ -30,12 +30,11 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.inner_products import products
 from factoid.ranking.columns import Columns, Groups, Ids, Mask, View
 from factoid.ranking.scale import Scale
 from factoid.units import Granularity
 from factoid.vectors.lexical import LexicalIndex
-from factoid.vectors.matrix import largest
+from factoid.vectors.matrix import best_first, largest
 from factoid.vectors.vector_index import membership, places_in
 
 # How results are grouped: each unit alone, by its passage, or by its document.
@@ -97,7 +96,7 @@ class _Planned(NamedTuple):
 
     view: View
     weight: float  # in the score of a passage
-    is_searched: bool  # its units may be found
+    gives_matches: bool  # its units may be found
 
 
 class _Channel(NamedTuple):
@@ -105,7 +104,7 @@ class _Channel(NamedTuple):
 
     view: View
     weight: float  # in the score of a passage
-    is_searched: bool  # its units may be found
+    gives_matches: bool  # its units may be found
     units: Groups  # by passage
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
 
@@ -131,7 +130,7 @@ def best_groups(
     units count, unless they are closed: these score by their allowed units alone.
 
     Args:
-        views: One for each searched granularity, all filtered or none.
+        views: One for each compared granularity, all filtered or none.
         passages: That of passages; None if there are no vectors of them, and α counts for the
             units.
         queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim),
@@ -151,57 +150,41 @@ def best_groups(
         lexical_weight = weights.lexical
     plan = _plan(views, passages, weights.passage, 1 - lexical_weight, closed)
     is_blended = lexical is not None or len(plan) > 1
-    is_whole = all(channel.view.is_small() for channel in plan)
-    if not is_whole and not is_blended and parents == "unit":
+    is_exhaustive = all(channel.view.is_small() for channel in plan)
+    if not is_exhaustive and not is_blended and parents == "unit":
         return _nearest(views[0], queries, k)
 
     # -- Candidates: the passages that are ranked, all of them or those that the indexes find --
-    keys = np.empty(0, np.int64)
-    if is_whole or is_blended:
+    if is_exhaustive or is_blended:
         keys = _passages(views)
         if not len(keys):
             return [[] for _ in queries]
-    nearest: list[list[Ids]] = []
-    if not is_whole:
-        nearest = _nearest_passages(plan, queries, k, parents, is_blended=is_blended)
-    places = None
-    if lexical is not None:
-        places = _places(lexical, keys, closed)
+        words = None
+        if lexical is not None:
+            words = _Words(lexical, _places(lexical, keys, closed), texts)
+        if is_exhaustive:
+            batches = _all_passages(plan, keys, queries, words)
+        else:
+            batches = _passages_of_channels(plan, keys, queries, words, k)
+    else:
+        batches = _passages_of_index(plan[0], queries, k, parents)
 
     results: list[list[Group]] = []
-    step = 1  # queries that are scored together
-    if is_whole:
-        step = max(1, _SCORES // sum(len(channel.view.columns) for channel in plan))
-    for start in range(0, len(queries), step):
-        batch = queries[start : start + step]
-        words: list[Vectors] = []
-        if lexical is not None and places is not None:
-            words = [lexical.shares(text, places) for text in texts[start : start + step]]
-        candidates = keys
-        if not is_whole:
-            by_channel = [passages_of_query[start] for passages_of_query in nearest]
-            if words:
-                by_channel.append(_best_by_shares(keys, words[0], _width(k)))
-            candidates = np.unique(np.concatenate(by_channel))
-            if is_blended:
-                places_in_keys = places_in(keys, candidates)
-                is_eligible = places_in_keys >= 0
-                candidates = candidates[is_eligible]
-                words = [shares[places_in_keys[is_eligible]] for shares in words]
-
+    for batch in batches:
         # -- Scores: of the units of the candidates, in each channel --
-        channels, parts = _scores(plan, batch, candidates, is_whole=is_whole)
-        if words and scale is not None:
-            reaches = scale.reach(batch).tolist()
-            words = [reach * shares for reach, shares in zip(reaches, words, strict=True)]
+        channels, parts = _scores(plan, batch, is_exhaustive=is_exhaustive)
+        shares = batch.shares
+        if shares and scale is not None:
+            reaches = scale.reach(batch.queries).tolist()
+            shares = [reach * of_query for reach, of_query in zip(reaches, shares, strict=True)]
 
         # -- Ranking: of the parents, by the weighted sum of the channels --
-        ranking = _Ranking(channels, parts, candidates, batch, parents, k, closed)
-        for number in range(len(batch)):
-            shares = None
-            if words:
-                shares = words[number]
-            results.append(ranking.best(number, shares, lexical_weight))
+        ranking = _Ranking(channels, parts, batch.passages, batch.queries, parents, k, closed)
+        for number in range(len(batch.queries)):
+            of_query = None
+            if shares:
+                of_query = shares[number]
+            results.append(ranking.best(number, of_query, lexical_weight))
     return results
 
 
@@ -214,7 +197,7 @@ def _plan(
     """Return the channels of vectors, that of passages last.
 
     Args:
-        views: The searched granularities.
+        views: The compared granularities.
         passages: That of passages, if they have vectors.
         alpha: The share of the passage in the vectors' part.
         dense: The share of vectors in the whole.
@@ -224,10 +207,10 @@ def _plan(
     for view in views:
         if view.granularity is not Granularity.PASSAGE:
             finer.append(view)
-    is_searched = len(finer) < len(views)
+    gives_matches = len(finer) < len(views)
     context = None
     share = 0.0  # of the passage
-    if passages is not None and (alpha or is_searched):
+    if passages is not None and (alpha or gives_matches):
         context = passages
         share = alpha
         if not finer:
@@ -239,14 +222,14 @@ def _plan(
     # the passages of all units that may be found, and finds none itself.
     if context.allowed is not None:
         plan.append(_Planned(context, 0.0, True))
-        is_searched = False
+        gives_matches = False
     if views[0].allowed is not None:
         mask = np.zeros(len(context.columns), np.bool_)
         groups = context.columns.by("passage")
         places, _ = groups.find(_without(_passages(views), closed))
         mask[groups.positions[places]] = True
         context = replace(context, allowed=mask)
-    plan.append(_Planned(context, dense * share, is_searched))
+    plan.append(_Planned(context, dense * share, gives_matches))
     return plan
 
 
@@ -272,17 +255,70 @@ def _by_score(group: Group) -> tuple[float, int]:
     return -group.score, group.key
 
 
-def _nearest_passages(
-    plan: Sequence[_Planned], queries: Vectors, k: int, parents: Parents, *, is_blended: bool
-) -> list[list[Ids]]:
-    """Return the passages that the index of each channel finds, for each query."""
-    nearest = []
+class _Words(NamedTuple):
+    """The words of the passages that may be ranked, and the queries in words."""
+
+    lexical: LexicalIndex
+    places: Ids  # of the passages in the index, -1 where words do not count
+    texts: Sequence[str]
+
+    def shares(self, number: int) -> Vectors:
+        """Return the score of each passage by the words of one query. Shape: (passages,)."""
+        return self.lexical.shares(self.texts[number], self.places)
+
+
+class _Batch(NamedTuple):
+    """Queries that are scored together, and the passages that are ranked for them."""
+
+    queries: Vectors  # shape: (n, dim)
+    passages: Ids  # ascending
+    # for each query the score of each passage by words; none if they do not count
+    shares: list[Vectors]
+
+
+def _all_passages(
+    plan: Sequence[_Planned], keys: Ids, queries: Vectors, words: _Words | None
+) -> Iterator[_Batch]:
+    """Yield queries, as many as are scored in memory at once, with all passages."""
+    units = sum(len(channel.view.columns) for channel in plan)
+    step = max(1, _SCORES // units)
+    for start in range(0, len(queries), step):
+        numbers = range(start, min(start + step, len(queries)))
+        shares = []
+        if words is not None:
+            shares = [words.shares(number) for number in numbers]
+        yield _Batch(queries[start : start + step], keys, shares)
+
+
+def _passages_of_channels(
+    plan: Sequence[_Planned], keys: Ids, queries: Vectors, words: _Words | None, k: int
+) -> Iterator[_Batch]:
+    """Yield each query with the passages that the indexes of the channels find for it."""
+    width = _width(k)
+    by_index = []
     for channel in plan:
-        if is_blended:
-            nearest.append(channel.view.passages(queries, _width(k), "passage", alone=False))
-        else:
-            nearest.append(channel.view.passages(queries, k, parents, alone=True))
-    return nearest
+        by_index.append(channel.view.passages(queries, width, "passage", alone=False))
+    for number, passages_of_query in enumerate(zip(*by_index, strict=True)):
+        by_channel = list(passages_of_query)
+        shares = None
+        if words is not None:
+            shares = words.shares(number)
+            by_channel.append(_best_by_shares(keys, shares, width))
+        passages = np.unique(np.concatenate(by_channel))
+        places = places_in(keys, passages)
+        is_allowed = places >= 0
+        of_passages = []
+        if shares is not None:
+            of_passages.append(shares[places[is_allowed]])
+        yield _Batch(queries[number : number + 1], passages[is_allowed], of_passages)
+
+
+def _passages_of_index(
+    channel: _Planned, queries: Vectors, k: int, parents: Parents
+) -> Iterator[_Batch]:
+    """Yield each query with the passages that the index of the only channel finds for it."""
+    for number, passages in enumerate(channel.view.passages(queries, k, parents, alone=True)):
+        yield _Batch(queries[number : number + 1], np.unique(passages), [])
 
 
 def _width(k: int) -> int:
@@ -325,28 +361,29 @@ def _places(lexical: LexicalIndex, keys: Ids, closed: Ids | None) -> Ids:
 
 
 def _scores(
-    plan: Sequence[_Planned], queries: Vectors, passages: Ids, *, is_whole: bool
+    plan: Sequence[_Planned], batch: _Batch, *, is_exhaustive: bool
 ) -> tuple[list[_Channel], Vectors]:
-    """Score the units of some passages in each channel.
+    """Score the units of the passages of a batch in each channel.
 
     Returns:
         The channels with their units, and the best score in each passage, NaN where there is none.
         Shape: (channels, queries, passages).
     """
-    parts = np.full((len(plan), len(queries), len(passages)), np.nan, np.float32)
+    passages = batch.passages
+    parts = np.full((len(plan), len(batch.queries), len(passages)), np.nan, np.float32)
     channels = []
-    for (view, weight, is_searched), best in zip(plan, parts, strict=True):
-        if is_whole:
-            units = view.units.within(passages)
+    for (view, weight, gives_matches), best in zip(plan, parts, strict=True):
+        if is_exhaustive:
+            units = view.units.within(passages)  # grouped once for all batches
         else:
-            units = view.within(passages)
-        scores = view.scores(queries, units.positions)
+            units = view.within(passages)  # only these are grouped
+        scores = view.scores(batch.queries, units.positions)
         if len(units.keys) == len(passages):
             best[:] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
         elif len(units.keys):
             places = np.searchsorted(passages, units.keys)
             best[:, places] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
-        channels.append(_Channel(view, weight, is_searched, units, scores))
+        channels.append(_Channel(view, weight, gives_matches, units, scores))
     return channels, parts
 
 
@@ -439,8 +476,8 @@ class _Ranking:
         Shape: (passages,).
         """
         if self.parents == "unit":
-            is_searched = [channel.is_searched for channel in self.channels]
-            return self._blended(np.fmax.reduce(parts[is_searched]), parts)
+            gives_matches = [channel.gives_matches for channel in self.channels]
+            return self._blended(np.fmax.reduce(parts[gives_matches]), parts)
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         if self._has_context and self.channels[-1].weight:
             nearest = np.fmax(parts, parts[-1])
@@ -476,13 +513,15 @@ class _Ranking:
         """
         count = self.k
         while True:
-            at = largest(totals, count)
-            order = at[np.argsort(-totals[at], kind="stable")]
+            passages = largest(totals, count)
+            passages = passages[np.argsort(-totals[passages], kind="stable")]
             if self.parents != "document":
-                return order
-            documents, first = np.unique(self._documents[order], return_index=True)
-            if len(first) >= self.k or len(order) == len(totals):
-                return order[first[np.lexsort((documents, -totals[order[first]]))]]
+                return passages
+            # The first passage of each document is its best one.
+            documents, first = np.unique(self._documents[passages], return_index=True)
+            if len(first) >= self.k or len(passages) == len(totals):
+                best_passages = passages[first]
+                return best_passages[best_first(totals[best_passages], documents)]
             count *= _FACTOR
 
     def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
@@ -491,7 +530,7 @@ class _Ranking:
         Their view, numbers of their parents, positions and scores.
         """
         for channel in self.channels:
-            if not channel.is_searched:
+            if not channel.gives_matches:
                 continue
             view = channel.view
             if self.parents == "document":  # some may be in passages that were not found
@@ -544,7 +583,7 @@ class _Ranking:
             if self._has_context:
                 names.append(str(Granularity.PASSAGE))
                 columns.append(parts[-1, passages])
-            order = np.lexsort((rows, -totals))[: self.k]
+            order = best_first(totals, rows)[: self.k]
             ordered = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
                 if row not in groups:
@@ -555,7 +594,7 @@ class _Ranking:
 
 def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
     """Return the passage of each document that has the best score; of equal ones the first."""
-    order = np.lexsort((passages, -scores))
+    order = best_first(scores, passages)
     distinct, first = np.unique(documents[order], return_index=True)
     return dict(zip(distinct.tolist(), passages[order[first]].tolist(), strict=True))
 
@@ -570,7 +609,7 @@ def _named(names: Sequence[str], scores: Sequence[float], word_score: float) -> 
     return parts
 
 
-# -- Words alone, and diversity --
+# -- Words alone --
 
 
 def best_by_words(
@@ -602,7 +641,7 @@ def best_by_words(
         count = k
         while True:
             best = matching[largest(shares[matching], count)]
-            best = best[np.lexsort((rows[best], -shares[best]))]
+            best = best[best_first(shares[best], rows[best])]
             _, first = np.unique(parent_rows[best], return_index=True)
             if len(first) >= k or len(best) == len(matching):
                 break
@@ -614,42 +653,3 @@ def best_by_words(
             groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
         results.append(groups)
     return results
-
-
-def diverse_groups(
-    views: Sequence[View],
-    query: Vectors,
-    groups: Sequence[Group],
-    k: int,
-    *,
-    lambda_mult: float = 0.5,
-) -> list[Group]:
-    """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998).
-
-    Near the query, far from those before. Both similarities are cosines of best units, so that they
-    can be weighed against each other: `lambda_mult` is the weight of the similarity to the query,
-    from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at
-    least one match.
-    """
-    if not groups:
-        return []
-    rows = np.array([group.matches[0].row for group in groups], np.int64)
-    vectors = np.zeros((len(rows), len(query)), np.float32)
-    for view in views:
-        units = view.columns.by("unit")
-        places, which = units.find(rows)
-        if len(places):
-            vectors[which] = view.exact(view.columns.vectors[units.positions[places]])
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
-    relevance = products(directions, query / (np.linalg.norm(query) or 1))
-    marginal = relevance.copy()
-    nearest = np.full(len(vectors), -np.inf)
-    chosen: list[int] = []
-    while len(chosen) < min(k, len(vectors)):
-        best = int(marginal.argmax())
-        chosen.append(best)
-        nearest = np.maximum(nearest, products(directions, directions[best]))
-        marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
-        marginal[chosen] = -np.inf
-    return [groups[place] for place in chosen]

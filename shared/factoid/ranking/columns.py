@@ -14,7 +14,7 @@ from factoid.encode import Vectors
 from factoid.units import Granularity
 from factoid.vectors import VectorIndex
 from factoid.vectors.kinds import candidates
-from factoid.vectors.matrix import gathered_products
+from factoid.vectors.matrix import best_first, gathered_products
 from factoid.vectors.vector_index import membership, places_in
 
 Ids = NDArray[np.int64]
@@ -258,7 +258,7 @@ class View:
         """
         candidate_ids = ids[ids >= 0]
         [scores] = gathered_products(query[None], candidate_ids, self.exact)
-        best = np.lexsort((candidate_ids, -scores))[:k]
+        best = best_first(scores, candidate_ids)[:k]
         return scores[best], candidate_ids[best]
 
     def passages(self, queries: Vectors, k: int, parents: str, *, alone: bool) -> list[Ids]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from factoid.evaluate.comparison import Comparison
+from factoid.evaluate.comparison import Bin, Comparison
 from factoid.evaluate.measures import BUDGETS
 
 WIDTH = 640
@@ -28,7 +28,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What a figure shows of one setting.
+    """The numbers of one setting in a figure.
 
     Attributes:
         name: The setting.
@@ -100,6 +100,33 @@ def cost_and_quality(comparison: Comparison) -> Figure:
     count = round(most / step)
     ticks = [Tick(_x(place / count), f"{place * step:g}") for place in range(count + 1)]
     return Figure(ticks, _shares(low, 1.0), series)
+
+
+def by_popularity(comparison: Comparison) -> Figure:
+    """Return the deciding measure of each setting in bins of popularity.
+
+    They are Figures 3 and 6 of Dense X Retrieval.
+    """
+    bins = comparison.bins
+    places = [_x((number + 0.5) / len(bins)) for number in range(len(bins))]
+    series = []
+    for number, tried in enumerate(comparison.tried):
+        points = []
+        labels = []
+        for place, of_bin in zip(places, bins, strict=True):
+            mean = of_bin.means[tried.name]
+            points.append((place, _y(mean)))
+            labels.append(f"{tried.name}: {100 * mean:.1f} % at {span(of_bin)}")
+        series.append(Series(tried.name, number, points, labels))
+    ticks = [Tick(place, span(of_bin)) for place, of_bin in zip(places, bins, strict=True)]
+    return Figure(ticks, _shares(0.0, 1.0), series)
+
+
+def span(of_bin: Bin) -> str:
+    """Return the popularity of a bin in words, such as "3 to 17"."""
+    if of_bin.low == of_bin.high:
+        return f"{of_bin.low:,g}"
+    return f"{of_bin.low:,g} to {of_bin.high:,g}"
 
 
 def _x(share: float) -> float:

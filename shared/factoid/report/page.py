@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from factoid._optional import require
+from factoid.evaluate.claims import claims
 from factoid.evaluate.comparison import Comparison, Tried
-from factoid.evaluate.measures import BUDGETS
+from factoid.evaluate.measures import BUDGETS, Answer
 from factoid.evaluate.statistics import Recommendation
 from factoid.files.atomic import write_file
-from factoid.report.figures import cost_and_quality, words_curve
+from factoid.report.figures import by_popularity, cost_and_quality, span, words_curve
+from factoid.report.templates import as_html, environment, own_parts
 
 LARGEST = 2_000_000
 """Bytes of a page.
@@ -24,9 +23,9 @@ Of more questions than fit, those on which settings agree are shown without text
 
 _RESERVE = 120_000  # bytes for all but the questions
 _SHOWN = 320  # characters of a text
+_READING = 60  # characters of a reader's answer
 _BESIDE = ("passage", "sentence", "proposition")
 _DECIDING = ("Success@1", "Success@5", "within 100 words")
-_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,8 @@ class QuestionView:
         right: "1" or "0" for each setting: whether the deciding measure is more than 0.
         verdicts: For each setting, what became of the question.
         best_units: Side by side, one of each kind; empty where the page has no room for them.
+        readings: For each setting, what a reader answered, in words; empty without one, or where
+            the page has no room for them.
     """
 
     number: int
@@ -62,6 +63,7 @@ class QuestionView:
     right: str
     verdicts: Sequence[str]
     best_units: Sequence[BestUnit]
+    readings: Sequence[str]
 
 
 def render(comparison: Comparison) -> str:
@@ -73,36 +75,28 @@ def render(comparison: Comparison) -> str:
     Raises:
         MissingDependencyError: Jinja is not installed.
     """
-    jinja = require("jinja2", extra="report")
-    environment = jinja.Environment(
-        loader=jinja.FileSystemLoader(_FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja.StrictUndefined,
-    )
-    environment.filters["percent"] = lambda share: f"{100 * share:.1f}"
-    environment.filters["points"] = lambda share: f"{100 * share:+.1f}".replace("-", "−")
-    script = (_FOLDER / "script.js").read_text(encoding="utf-8")
-    style = (_FOLDER / "style.css").read_text(encoding="utf-8")
-    template = environment.get_template("question.html")
+    pages = environment()
+    pages.filters["span"] = span
+    template = pages.get_template("question.html")
     questions = _fitting(comparison, template)
+    popularity = None
+    if comparison.bins:
+        popularity = by_popularity(comparison)
     return str(
-        environment.get_template("page.html").render(
+        pages.get_template("page.html").render(
             comparison=comparison,
             rows=comparison.rows,
             by_measure=recommendations(comparison),
             measures=comparison.measures,
             budgets=BUDGETS,
+            claims=claims(comparison),
+            popularity=popularity,
             curve=words_curve(comparison),
             costs=cost_and_quality(comparison),
-            questions=list(map(jinja.utils.markupsafe.Markup, questions)),
+            questions=list(map(as_html, questions)),
             names=_names(comparison),
             advised=_advised(comparison),
-            script=jinja.utils.markupsafe.Markup(script),
-            style=jinja.utils.markupsafe.Markup(style),
-            script_hash=_hash(script),
-            style_hash=_hash(style),
+            **own_parts(styles=("style.css",), script="script.js"),
         )
     )
 
@@ -129,12 +123,6 @@ def _advised(comparison: Comparison) -> Tried:
     return by_name[name]
 
 
-def _hash(text: str) -> str:
-    """Return the hash by which a policy allows an element with this text."""
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"sha256-{digest}"
-
-
 # -- Questions --
 
 
@@ -152,7 +140,8 @@ def _fitting(comparison: Comparison, template: Any) -> list[str]:
     for number in range(len(comparison.asked)):
         view = _view(comparison, number)
         views.append(view)
-        without_texts = template.render(question=replace(view, best_units=()), names=names)
+        short_view = replace(view, best_units=(), readings=())
+        without_texts = template.render(question=short_view, names=names)
         htmls.append(without_texts)
         room -= len(without_texts.encode())
         if len(set(view.right)) == 1:
@@ -176,10 +165,14 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
     asked = comparison.asked[number]
     right = ""
     verdicts = []
+    readings = []
     for tried in comparison.tried:
+        answer = comparison.answers[tried.name][number]
         is_right = comparison.values_by_setting[tried.name][number] > 0
         right += str(int(is_right))
-        verdicts.append(comparison.answers[tried.name][number].verdict)
+        verdicts.append(answer.verdict)
+        if answer.readings:
+            readings.append(_readings(answer))
     best_units = []
     for kind in _BESIDE:
         setting = _of_kind(comparison, kind)
@@ -218,7 +211,17 @@ def _view(comparison: Comparison, number: int) -> QuestionView:
         right,
         verdicts,
         best_units,
+        readings,
     )
+
+
+def _readings(answer: Answer) -> str:
+    """Return what a reader answered, in words."""
+    parts = []
+    for reading in answer.readings:
+        text = reading.text[:_READING] or "nothing"
+        parts.append(f"from {reading.words} words “{text}” (F1 {100 * reading.f1:.0f})")
+    return ", ".join(parts)
 
 
 def _of_kind(comparison: Comparison, kind: str) -> str:

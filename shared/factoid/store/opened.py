@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from factoid.encode import (
     Encoder,
     check_metadata_keys,
     check_template,
+    span_encoder,
     with_metadata,
 )
 from factoid.errors import InvalidInputError
@@ -22,9 +23,14 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import Snapshot, metadata_keys
 from factoid.store.database.transaction import Transaction
-from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
+from factoid.store.indexes.build import (
+    Builder,
+    LexicalBuilder,
+    MixedPassagesBuilder,
+    VectorBuilder,
+)
 from factoid.store.indexes.live import LiveIndexes
-from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
+from factoid.store.indexes.wall import MIXED_PASSAGES
 from factoid.store.options import SearchOptions
 from factoid.store.settings import (
     DEFAULT_GRANULARITIES,
@@ -52,6 +58,7 @@ class OpenedStore:
     settings: Settings
     requested_template: str | None  # None for that of the store
     requested_metadata: tuple[str, ...] | None  # None for those of the store
+    requested_late_chunking: bool | None  # None for what the store does
     progress: bool | None
     # of the documents that calls of this object added
     known_sources: set[Source] = field(default_factory=set)
@@ -79,8 +86,16 @@ class OpenedStore:
 
     @property
     def identity(self) -> dict[str, str | None]:
-        """What makes vectors here: the encoder's name, template and metadata; None if unnamed."""
-        return _identity(self.encoder, self.requested_template, self.requested_metadata)
+        """What makes vectors here, by name.
+
+        It is the encoder's name, template, metadata and late chunking; None if not named.
+        """
+        return _identity(
+            self.encoder,
+            self.requested_template,
+            self.requested_metadata,
+            self.requested_late_chunking,
+        )
 
     @property
     def known_identity(self) -> dict[str, str | None]:
@@ -90,7 +105,11 @@ class OpenedStore:
         """
         with self.connections.reading() as snapshot:
             stored = {name: snapshot.meta.get(name) for name in self.identity}
-        known: dict[str, str | None] = {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"}
+        known: dict[str, str | None] = {
+            "embed_template": EMBED_TEMPLATE,
+            "embed_metadata": "[]",
+            "late_chunking": "false",
+        }
         for identity in (stored, self.identity):
             for name, value in identity.items():
                 if value is not None:
@@ -108,33 +127,40 @@ class OpenedStore:
         return metadata_keys(self.known_identity["embed_metadata"])
 
     @property
+    def late_chunking(self) -> bool:
+        """Whether units are encoded as parts of their passages."""
+        return self.known_identity["late_chunking"] == "true"
+
+    @property
     def template(self) -> str:
         """The template of the text that is encoded for a unit, with metadata."""
         known = self.known_identity
         template = known["embed_template"] or EMBED_TEMPLATE
         return with_metadata(template, metadata_keys(known["embed_metadata"]))
 
-    def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded.
+    def encodes(self, unit: Unit) -> bool:
+        """Return whether a unit gets a vector.
 
-        Its granularity is searched, and its text is more than white space.
+        Its granularity is one of the store's, and its text is more than white space.
         """
         return unit.granularity in self.granularities and bool(unit.text.strip())
 
-    def compared(
-        self, options: SearchOptions, searched: Sequence[Granularity] | None = None
+    def compared_granularities(
+        self, options: SearchOptions, available: Sequence[Granularity] | None = None
     ) -> list[Granularity]:
-        """Return the granularities that a search compares with the query, of all or of some.
+        """Return the granularities that a search compares with the query.
+
+        They are chosen from `available`, by default from all that the store encodes.
 
         Raises:
             InvalidInputError: One of them cannot be compared.
         """
-        return options.kinds(
-            searched or self.granularities, substitute=not self.named_granularities
+        return options.compared_granularities(
+            available or self.granularities, substitute=not self.named_granularities
         )
 
-    def search_also(self, granularities: Iterable[str]) -> None:
-        """Search further granularities, since units of them are being added.
+    def encode_also(self, granularities: Iterable[str]) -> None:
+        """Encode units of further granularities, too, since some are being added.
 
         It does nothing if the store was opened with granularities by name.
         """
@@ -143,7 +169,7 @@ class OpenedStore:
             return
         for name in names.difference(self.granularities):
             self.indexes.add(name, self.vector_builder)
-        self.granularities = tuple(kind for kind in GRANULARITIES if kind in names)
+        self.granularities = _in_order(names)
 
     @contextmanager
     def commit(self, embed_metadata: Sequence[str] | None) -> Iterator[Transaction]:
@@ -170,6 +196,7 @@ class OpenedStore:
         identity["embed_metadata"] = requested or encoded
         if self.encoder is not None:
             identity["embed_template"] = self.requested_template or EMBED_TEMPLATE
+            identity["late_chunking"] = identity["late_chunking"] or "false"
         writing.identify(identity)
         check_identity(writing, "these vectors with", embed_metadata=encoded)
 
@@ -181,6 +208,7 @@ def open_store(
     *,
     embed_metadata: Sequence[str] | None,
     embed_template: str | None,
+    late_chunking: bool | None,
     index: str | Mapping[str, str] | None,
     similarity: str | None,
     language: str | None,
@@ -209,6 +237,8 @@ def open_store(
         raise InvalidInputError(
             f"expected an encoder, such as SentenceTransformerEncoder({encoder!r:.60}), or None"
         )
+    if late_chunking and encoder is not None:
+        span_encoder(encoder)  # refuses others
     check_device(device)
 
     # -- Database --
@@ -218,8 +248,10 @@ def open_store(
     connections = Connections(folder, read_only=read_only)
     try:
         with connections.reading() as snapshot:
-            check_identity(snapshot, "was opened with", **_identity(encoder, template, keys))
-            searched = named or _stored_granularities(snapshot, encoder)
+            check_identity(
+                snapshot, "was opened with", **_identity(encoder, template, keys, late_chunking)
+            )
+            encoded = named or _stored_granularities(snapshot, encoder)
         settings = keep_settings(connections, dtype=dtype, **requested)
     except BaseException:
         connections.close()
@@ -227,7 +259,7 @@ def open_store(
 
     # -- Indexes --
     vectors = VectorBuilder(settings, device, gpu_shard, gpu_float16, mmap)
-    builders: dict[str, Builder] = dict.fromkeys(searched, vectors)
+    builders: dict[str, Builder] = dict.fromkeys(encoded, vectors)
     builders[MIXED_PASSAGES] = MixedPassagesBuilder()
     builders[LEXICAL] = LexicalBuilder(settings.language)
     indexes = LiveIndexes(connections, builders, progress=progress)
@@ -235,12 +267,13 @@ def open_store(
         connections=connections,
         indexes=indexes,
         encoder=encoder,
-        granularities=searched,
+        granularities=encoded,
         named_granularities=named,
         vector_builder=vectors,
         settings=settings,
         requested_template=template,
         requested_metadata=keys,
+        requested_late_chunking=late_chunking,
         progress=progress,
     )
 
@@ -264,12 +297,20 @@ def _stored_granularities(snapshot: Snapshot, encoder: Encoder | None) -> tuple[
     default: tuple[Granularity, ...] = DEFAULT_GRANULARITIES
     if encoder is None:
         default = GRANULARITIES
-    names = {*(snapshot.granularities or default), *snapshot.searched()}
-    return tuple(kind for kind in GRANULARITIES if kind in names)
+    names = {*(snapshot.granularities or default), *snapshot.encoded_granularities()}
+    return _in_order(names)
+
+
+def _in_order(names: Collection[str]) -> tuple[Granularity, ...]:
+    """Return granularities by name, coarsest first."""
+    return tuple(granularity for granularity in GRANULARITIES if granularity in names)
 
 
 def _identity(
-    encoder: Encoder | None, template: str | None, metadata: tuple[str, ...] | None
+    encoder: Encoder | None,
+    template: str | None,
+    metadata: tuple[str, ...] | None,
+    late_chunking: bool | None,
 ) -> dict[str, str | None]:
     keys = None
     if metadata is not None:
@@ -278,4 +319,5 @@ def _identity(
         "encoder": getattr(encoder, "name", None),
         "embed_template": template,
         "embed_metadata": keys,
+        "late_chunking": None if late_chunking is None else json.dumps(bool(late_chunking)),
     }

@@ -101,6 +101,7 @@ class RecipeKwargs(TypedDict, total=False):
     propositionizer: Propositionizer | None
     words: int
     min_words: int
+    join_paragraphs: bool
     sentences: SentenceSplitter | None
     unsupported: Policy
     cache: PropositionCache | str | Path | None
@@ -121,19 +122,20 @@ class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
 
     path: str | Path | None
     granularities: Sequence[str] | None
+    late_chunking: bool | None
 
 
-def _substitute(kind: Granularity, searched: Sequence[Granularity]) -> Granularity:
-    """Return a granularity, or what is searched in its place.
+def _substitute(granularity: Granularity, available: Sequence[Granularity]) -> Granularity:
+    """Return a granularity, or the one compared in its place where it has no index.
 
     That is the other of the two finer ones, else passages.
     """
-    if kind not in SUBSTITUTES:
-        return kind
-    for choice in (kind, SUBSTITUTES[kind], Granularity.PASSAGE):
-        if choice in searched:
+    if granularity not in SUBSTITUTES:
+        return granularity
+    for choice in (granularity, SUBSTITUTES[granularity], Granularity.PASSAGE):
+        if choice in available:
             return choice
-    return kind
+    return granularity
 
 
 MIXED = "mixed"
@@ -258,7 +260,7 @@ class SearchOptions:
 
     @property
     def ranked_parents(self) -> Parents:
-        """What is ranked: with parents="auto", passages."""
+        """The parents that are ranked: with parents="auto", passages."""
         if self.parents == "auto":
             return "passage"
         return self.parents
@@ -283,40 +285,45 @@ class SearchOptions:
             )
         return replace(weights, lexical=0)
 
-    def kinds(
-        self, searched: Sequence[Granularity], *, substitute: bool = False
+    def compared_granularities(
+        self, available: Sequence[Granularity], *, substitute: bool = False
     ) -> list[Granularity]:
         """Return the granularities to compare with the query.
 
-        With `substitute`, what is searched stands for sentences or propositions that are not, as it
-        does in each passage. Raise InvalidInputError for any that cannot be compared.
+        Args:
+            available: Those that have an index.
+            substitute: Compare propositions in place of sentences that have no index, and sentences
+                in place of propositions, as in a passage that lacks the one or the other.
+
+        Raises:
+            InvalidInputError: A granularity has no index, or none is named.
         """
         if self.rerank is not None and not self.by_tokens:
-            kind = self.ranked_granularity(searched)
-            if kind in searched:
-                return [kind]
-            return [min(searched, key=FINEST_FIRST.index)]
+            granularity = self.ranked_granularity(available)
+            if granularity in available:
+                return [granularity]
+            return [min(available, key=FINEST_FIRST.index)]
         if self.granularity is None:
-            return [min(searched, key=FINEST_FIRST.index)]
+            return [min(available, key=FINEST_FIRST.index)]
         if self.granularity == MIXED:
-            return list(searched)
+            return list(available)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
-        kinds = list(dict.fromkeys(map(Granularity, names)))
+        granularities = list(map(Granularity, names))
         if substitute:
-            kinds = list(dict.fromkeys(_substitute(kind, searched) for kind in kinds))
-        if not kinds or not set(kinds) <= set(searched):
-            missing = next(
-                (f"it has no index of {kind}s" for kind in kinds if kind not in searched), None
-            )
-            raise InvalidInputError(
-                f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}"
-            )
-        return kinds
+            granularities = [_substitute(name, available) for name in granularities]
+        granularities = list(dict.fromkeys(granularities))
+        missing = [name for name in granularities if name not in available]
+        if missing or not granularities:
+            remedy = "name one, or several"
+            if missing:
+                remedy = f"it has no index of {missing[0]}s"
+            raise InvalidInputError(f"this store searches {', '.join(available)}: {remedy}")
+        return granularities
 
-    def ranked_granularity(self, searched: Sequence[Granularity]) -> Granularity:
+    def ranked_granularity(self, available: Sequence[Granularity]) -> Granularity:
         """Return the granularity that a ranker ranks."""
         if self.granularity is None:
-            return min(searched, key=FINEST_FIRST.index)
+            return min(available, key=FINEST_FIRST.index)
         if not isinstance(self.granularity, str) or self.granularity in (
             MIXED,
             Granularity.DOCUMENT,

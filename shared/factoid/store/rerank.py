@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from factoid.encode import with_heading, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.live import IndexState
+from factoid.store.indexes.state import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker
 from factoid.store.search import (
-    Query,
+    Queries,
     find_within,
     open_documents,
     wall_of,
@@ -30,7 +31,7 @@ _CANDIDATES = 100  # as in AGRaME, §4.1
 
 @dataclass(slots=True)
 class _Candidates:
-    """What a reranker gets, and what may come back."""
+    """The hits and units that a reranker gets, and the documents that may come back."""
 
     # The best passages of each query. A unit stands for a passage that is closed or not stored.
     hits: list[list[Hit]]
@@ -41,7 +42,7 @@ class _Candidates:
     documents: Mapping[str, Unit] = field(default_factory=dict)
 
 
-def reranked_search(store: OpenedStore, query: Query) -> list[list[Hit]]:
+def reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     """Return the k best hits for each query, ranked by its reranker.
 
     The reranker runs after the search has ended, so neither writes nor other searches wait for its
@@ -50,43 +51,43 @@ def reranked_search(store: OpenedStore, query: Query) -> list[list[Hit]]:
     Raises:
         InvalidInputError: The query has no text.
     """
-    texts = query.texts
+    texts = queries.texts
     if texts is None:
         raise InvalidInputError(
             "rerank needs the text of the query: give text, or leave rerank out"
         )
-    granularity = query.options.ranked_granularity(store.granularities)
+    granularity = queries.options.ranked_granularity(store.granularities)
     stored = None  # the granularity of the stored units to rank
     if granularity in store.granularities and granularity is not Granularity.PASSAGE:
         stored = granularity
-    candidates = store.indexes.at(query.indexes, partial(_candidates, query, stored))
+    candidates = store.indexes.at(queries.indexes, partial(_candidates, queries, stored))
     ranked = []
     for text, hits in zip(texts, candidates.hits, strict=True):
-        ranked.append(_ranked(text, query, granularity, hits, candidates))
-    return with_expansion(store, query, ranked)
+        ranked.append(_ranked(text, queries, granularity, hits, candidates, store.embed_metadata))
+    return with_expansion(store, queries, ranked)
 
 
 def with_expansion(
-    store: OpenedStore, query: Query, results: Sequence[Sequence[Hit]]
+    store: OpenedStore, queries: Queries, results: Sequence[Sequence[Hit]]
 ) -> list[list[Hit]]:
     """Return the hits of each query with their neighbours, if the query asks for them."""
-    if not query.options.expand:
+    if not queries.options.expand:
         return list(map(list, results))
     mixed = []
-    for name in query.indexes:
+    for name in queries.indexes:
         if name == MIXED_PASSAGES:
             mixed.append(name)
-    return store.indexes.at(mixed, partial(_expanded, query, results))
+    return store.indexes.at(mixed, partial(_expanded, queries, results))
 
 
 def _expanded(
-    query: Query,
+    queries: Queries,
     results: Sequence[Sequence[Hit]],
     snapshot: Snapshot,
     states: Sequence[IndexState],
 ) -> list[list[Hit]]:
-    wall = wall_of(query, snapshot, states)
-    count = query.options.expand
+    wall = wall_of(queries, snapshot, states)
+    count = queries.options.expand
     expanded = []
     for hits in results:
         expanded.append([with_neighbours(snapshot, hit, count, wall) for hit in hits])
@@ -97,21 +98,24 @@ def _expanded(
 
 
 def _candidates(
-    query: Query, granularity: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
+    queries: Queries,
+    granularity: Granularity | None,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
 ) -> _Candidates:
     """Return the best passages for each query, with their units of a granularity.
 
     For document hits, the best passage of each further document is also a candidate.
     """
-    wall = wall_of(query, snapshot, states)
-    options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
-    most = max(query.k, options.candidates or _CANDIDATES)
-    first = replace(query, k=most, options=options)
+    wall = wall_of(queries, snapshot, states)
+    options = replace(queries.options, parents="passage", min_score=None, expand=0, rerank=None)
+    most = max(queries.k, options.candidates or _CANDIDATES)
+    first = replace(queries, k=most, options=options)
     candidates = _Candidates(find_within(wall, first, snapshot, states))
 
     # -- Documents that may come back --
-    if query.options.parents == "document":
-        by_document = replace(first, k=query.k, options=replace(options, parents="document"))
+    if queries.options.parents == "document":
+        by_document = replace(first, k=queries.k, options=replace(options, parents="document"))
         best_documents = find_within(wall, by_document, snapshot, states)
         for passages, best in zip(candidates.hits, best_documents, strict=True):
             passages += _passages_of_others(snapshot, passages, best)
@@ -120,7 +124,7 @@ def _candidates(
             document_ids.update(hit.unit.document_id for hit in hits)
         rows = snapshot.document_rows(sorted(document_ids)).tolist()
         candidates.documents = _by_id(open_documents(snapshot, rows, wall))
-    elif query.options.parents == "auto":
+    elif queries.options.parents == "auto":
         unit_ids: set[str] = set()
         for hits in candidates.hits:
             unit_ids.update(hit.unit.id for hit in hits)
@@ -131,7 +135,7 @@ def _candidates(
     if granularity is None:
         return candidates
     units_under = partial(_units_under, snapshot, granularity, options.unit_ids, wall)
-    if query.options.parents == "unit" and wall is not None:
+    if queries.options.parents == "unit" and wall is not None:
         above: set[str] = set()
         for hits in candidates.hits:
             above.update(hit.unit.parent_id for hit in hits if not _is_passage(hit))
@@ -169,14 +173,14 @@ def _units_under(
     allowed = None
     if wall is not None:
         allowed = wall.allowed
-    every = snapshot.searched_units(passage_ids, granularity, None)
+    every = snapshot.encoded_units(passage_ids, granularity, None)
     represented = {unit.parent_id for unit in every}
     lacking = []
     for passage_id in passage_ids:
         if passage_id not in represented:
             lacking.append(passage_id)
-    units = snapshot.searched_units(passage_ids, granularity, unit_ids, allowed)
-    units += snapshot.searched_units(lacking, SUBSTITUTES[granularity], unit_ids, allowed)
+    units = snapshot.encoded_units(passage_ids, granularity, unit_ids, allowed)
+    units += snapshot.encoded_units(lacking, SUBSTITUTES[granularity], unit_ids, allowed)
     if wall is not None:
         units = wall.shown(snapshot, units)
     by_passage: dict[str, list[Unit]] = {}
@@ -227,17 +231,18 @@ def _best_passage(snapshot: Snapshot, document: Hit) -> Unit:
 
 def _ranked(
     text: str,
-    query: Query,
+    queries: Queries,
     granularity: Granularity,
     hits: Sequence[Hit],
     candidates: _Candidates,
+    embed_metadata: Sequence[str],
 ) -> list[Hit]:
     """Return the k best reranked hits of one query, as hits of the search."""
-    options = query.options
+    options = queries.options
     if not isinstance(options.rerank, Reranker) or not hits:
         return []
     by_id = {hit.unit.id: hit for hit in hits}
-    passages = [_placed(hit.unit) for hit in hits]
+    passages = [_placed(hit.unit, embed_metadata) for hit in hits]
     originals: dict[str, Unit] = {}  # stored units, by id
     units: list[list[Unit]] | None = None
     if candidates.units is not None:
@@ -253,7 +258,7 @@ def _ranked(
     rank = options.rerank.rank
     for hit in rank(text, passages, granularity, k=None, parents=parents, units=units):
         candidate = by_id.get(hit.unit.id) or by_id[hit.unit.parent_id]
-        result = _result(hit, candidate, originals, granularity, query, candidates.documents)
+        result = _result(hit, candidate, originals, granularity, queries, candidates.documents)
         key = result.unit.id
         if options.parents == "document":
             key = result.unit.document_id
@@ -268,7 +273,7 @@ def _ranked(
     best = list(ranked.values())
     if options.min_score is not None:
         best = [hit for hit in best if hit.score >= options.min_score]
-    return best[: query.k]
+    return best[: queries.k]
 
 
 def _result(
@@ -276,17 +281,19 @@ def _result(
     candidate: Hit,
     originals: Mapping[str, Unit],
     granularity: Granularity,
-    query: Query,
+    queries: Queries,
     documents: Mapping[str, Unit],
 ) -> Hit:
     """Return a reranker's hit with stored units, and the scores of the search as further parts."""
-    unit = originals.get(hit.unit.id, hit.unit)
+    title = candidate.unit.title
+    unit = originals.get(hit.unit.id, replace(hit.unit, title=title))
     if hit.unit.id == candidate.unit.id:
         unit = candidate.unit
-    matches = tuple(
-        Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches
-    )
-    if query.options.parents == "document":
+    matches: tuple[Hit, ...] = ()
+    for match in hit.matches:
+        cut = replace(match.unit, title=title)
+        matches += (Hit(originals.get(match.unit.id, cut), match.score),)
+    if queries.options.parents == "document":
         matches = matches or (Hit(unit, hit.score),)
         unit = documents.get(unit.document_id, unit)
     elif granularity is Granularity.PASSAGE:
@@ -298,11 +305,17 @@ def _result(
     return Hit(unit, hit.score, matches, parts=parts)
 
 
-def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text is at its span, and without payload.
+def _placed(passage: Unit, embed_metadata: Sequence[str]) -> Unit:
+    """Return a passage as a ranker reads it: without payload, its text at its span.
 
-    The place of a framework's node may be unknown.
+    The place of a framework's node may be unknown. The metadata that the store encodes with the
+    text stands before the title.
     """
+    if embed_metadata:
+        heading = replace(passage, text=passage.title, title="", section="")
+        passage = replace(
+            passage, title=with_heading(heading, with_metadata("{text}", embed_metadata))
+        )
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE, payload="")

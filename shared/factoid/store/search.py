@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from typing import Self
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
+from factoid.forks import MOST_THREADS, available_cores, in_threads
 from factoid.ranking import (
     LEXICAL,
     Group,
@@ -25,24 +26,29 @@ from factoid.ranking import (
     best_groups,
     diverse_groups,
 )
+from factoid.ranking.columns import Mask
 from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Allowed, Snapshot
-from factoid.store.indexes.live import IndexState, Mask
+from factoid.store.indexes.state import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
-from factoid.vectors import RowIds, Similarity, prepare
+from factoid.vectors import RowIds, Similarity, normalized
 
-# -- The query --
+_TEXTS = 500  # documents whose texts are in memory at once
+# At least so many queries of a batch are searched by each of several threads.
+_QUERIES_OF_A_THREAD = 16
+
+# -- The queries --
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A checked query and its options.
+class Queries:
+    """Checked queries and the options that they share.
 
-    It is made before indexes are updated, since it determines which ones are needed.
+    They are made before indexes are updated, since they determine which ones are needed.
     """
 
     vectors: Vectors | None  # shape: (n, dim); None if only words count
@@ -50,7 +56,7 @@ class Query:
     k: int
     options: SearchOptions
     condition: Condition | None  # the filter
-    searched: Sequence[Granularity]  # the granularities that are compared
+    granularities: Sequence[Granularity]  # the granularities that are compared
     weights: Weights
     indexes: Sequence[str]  # names of the indexes that are needed
 
@@ -63,14 +69,14 @@ class Query:
         k: int,
         options: SearchOptions,
     ) -> Self:
-        """Return a checked query, encoding the texts if no vectors are given."""
+        """Return checked queries, encoding the texts if no vectors are given."""
         condition = None
         if options.filter is not None:
             condition = to_condition(options.filter)
         present: Sequence[Granularity] = store.granularities
         if not options.granularity:
             present = _present(store)
-        searched = store.compared(options, present)
+        granularities = store.compared_granularities(options, present)
         k = whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
@@ -82,7 +88,7 @@ class Query:
 
         indexes: list[str] = []
         if vectors is not None:
-            indexes += searched
+            indexes += granularities
             if weights.passage and Granularity.PASSAGE in store.granularities:
                 indexes.append(Granularity.PASSAGE)
         if weights.lexical:
@@ -90,7 +96,7 @@ class Query:
         if condition is not None:
             indexes.append(MIXED_PASSAGES)
         needed = list(dict.fromkeys(indexes))
-        return cls(vectors, texts, k, options, condition, searched, weights, needed)
+        return cls(vectors, texts, k, options, condition, granularities, weights, needed)
 
 
 def _encoded(store: OpenedStore, texts: Sequence[str]) -> Vectors:
@@ -115,170 +121,187 @@ def _present(store: OpenedStore) -> Sequence[Granularity]:
         if state.generation == snapshot.generation and state.has_own:
             return store.granularities
         present = []
-        for kind in snapshot.searched():
-            if kind in store.granularities:
-                present.append(kind)
+        for granularity in snapshot.encoded_granularities():
+            if granularity in store.granularities:
+                present.append(granularity)
     return present or store.granularities
 
 
 # -- The search --
 
 
-def search(store: OpenedStore, query: Query) -> list[list[Hit]]:
+def search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     """Return the k best hits for each query."""
-    return store.indexes.at(query.indexes, partial(find, query))
+    return store.indexes.at(queries.indexes, partial(find, queries))
 
 
-def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
+def find(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
     """Return the k best hits for each query in a snapshot.
 
-    The indexes are those that the query needs, of the same generation.
+    The indexes are those that the queries need, of the same generation.
     """
-    return find_within(wall_of(query, snapshot, states), query, snapshot, states)
+    return find_within(wall_of(queries, snapshot, states), queries, snapshot, states)
 
 
-def wall_of(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
-    """Return what the filter of a query lets through; None without a filter."""
-    if query.condition is None:
+def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
+    """Return what the filter of the queries lets through; None without a filter."""
+    if queries.condition is None:
         return None
     [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
-    return mixed.wall(snapshot, query.condition)
+    return mixed.wall(snapshot, queries.condition)
 
 
 def find_within(
-    wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+    wall: Wall | None, queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[list[Hit]]:
     """Return the k best hits for each query among what a wall lets through; None is no wall."""
-    options = query.options
-    searched = _searched_indexes(wall, query, snapshot, states)
+    options = queries.options
+    indexes = _query_indexes(wall, queries, snapshot, states)
     highest = 1.0  # of words and cosines, which float32 may exceed
-    if query.vectors is None:
-        groups = _by_words(query, searched)
+    if queries.vectors is None:
+        groups = _by_words(queries, indexes)
     else:
         views = []
-        for kind in query.searched:
-            if kind in searched.views:
-                views.append(searched.views[kind])
+        for granularity in queries.granularities:
+            if granularity in indexes.views:
+                views.append(indexes.views[granularity])
         if not views:
-            _check_present(query, snapshot)
-            return [[] for _ in query.vectors]
+            _check_present(queries, snapshot)
+            return [[] for _ in queries.vectors]
         # All indexes compare vectors in the same way.
-        vectors = views[0].index.prepare(query.vectors)
-        groups = _by_vectors(query, vectors, views, searched, wall)
+        vectors = views[0].index.normalized_queries(queries.vectors)
+        groups = _by_vectors(queries, vectors, views, indexes, wall)
         if views[0].index.similarity is not Similarity.COSINE:
             highest = math.inf  # inner products have no bound
     least = options.min_score
     if least is not None:
         groups = [_at_least(least, best) for best in groups]
-    if options.mmr is not None and query.vectors is not None:
+    if options.mmr is not None and queries.vectors is not None:
         diverse = []
         for vector, best in zip(vectors, groups, strict=True):
-            diverse.append(diverse_groups(views, vector, best, query.k, lambda_mult=options.mmr))
+            diverse.append(diverse_groups(views, vector, best, queries.k, lambda_mult=options.mmr))
         groups = diverse
     return _hits(snapshot, groups, options, highest, wall)
 
 
 @dataclass(slots=True)
-class _SearchedIndexes:
-    """The indexes that a query needs, as they are ranked."""
+class _QueryIndexes:
+    """The indexes that queries need, in the form that `factoid.ranking` takes."""
 
     views: dict[Granularity, View]  # those of vectors
     words: IndexState | None = None
     allowed_words: Mask | None = None  # passages that may be found by words alone; None for all
-    scale: Scale | None = None  # of the first granularity that is searched
+    scale: Scale | None = None  # of the first granularity that has one
 
 
-def _searched_indexes(
-    wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]
-) -> _SearchedIndexes:
-    """Return the indexes of a query that hold anything, with masks of what may be found."""
-    options = query.options
+def _query_indexes(
+    wall: Wall | None, queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]
+) -> _QueryIndexes:
+    """Return the indexes of queries that hold anything, with masks of what may be found."""
+    options = queries.options
     is_limited = wall is not None
     if options.document_ids is not None or options.unit_ids is not None:
         is_limited = True
-    searched = _SearchedIndexes({})
+    indexes = _QueryIndexes({})
     for state in states:
         if state.index is None:  # there is nothing to index, or it made the wall
             continue
         if state.granularity == LEXICAL:
-            searched.words = state
-            if is_limited and query.vectors is None:
-                searched.allowed_words = state.selection(snapshot, options, wall)
+            indexes.words = state
+            if is_limited and queries.vectors is None:
+                indexes.allowed_words = state.selection(snapshot, options, wall)
             continue
         if not len(state.index):
             continue
-        kind = Granularity(state.granularity)
+        granularity = Granularity(state.granularity)
         mask = None
-        if is_limited and (query.vectors is None or kind in query.searched):
+        if is_limited and (queries.vectors is None or granularity in queries.granularities):
             mask = state.selection(snapshot, options, wall)
         exact = state.index.vectors
         if not state.index.ability.holds_vectors:
             exact = partial(_stored_vectors, snapshot, state.index.similarity)
-        searched.scale = searched.scale or state.scale
-        searched.views[kind] = View(
-            kind, state.index, state.columns, exact, mask, options.parameters
+        indexes.scale = indexes.scale or state.scale
+        indexes.views[granularity] = View(
+            granularity, state.index, state.columns, exact, mask, options.parameters
         )
-    return searched
+    return indexes
 
 
 def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
     """Return stored vectors in the form that is compared. Shape: (n, dim)."""
-    return prepare(snapshot.vectors(ids), similarity)
+    vectors = snapshot.vectors(ids)
+    if similarity is Similarity.INNER_PRODUCT:
+        return vectors  # between their checksums: a copy takes as long as what is done with them
+    return normalized(vectors, similarity)
 
 
-def _by_words(query: Query, searched: _SearchedIndexes) -> list[list[Group]]:
+def _by_words(queries: Queries, indexes: _QueryIndexes) -> list[list[Group]]:
     """Return the best passages or documents for each query by words alone."""
-    texts = query.texts or ()
-    words = searched.words
+    texts = queries.texts or ()
+    words = indexes.words
     if words is None:
         return [[] for _ in texts]
     return best_by_words(
         words.index,
         texts,
-        query.k,
+        queries.k,
         words.columns,
-        parents=query.options.ranked_parents,
-        allowed=searched.allowed_words,
+        parents=queries.options.ranked_parents,
+        allowed=indexes.allowed_words,
     )
 
 
 def _by_vectors(
-    query: Query,
+    queries: Queries,
     vectors: Vectors,
     views: Sequence[View],
-    searched: _SearchedIndexes,
+    indexes: _QueryIndexes,
     wall: Wall | None,
 ) -> list[list[Group]]:
-    """Return the best parents for each query by vectors, and words if they count."""
-    limit = query.k
-    if query.options.mmr is not None:
-        limit = max(limit, query.options.fetch_k)
+    """Return the best parents for each query by vectors, and words if they count.
+
+    Where indexes are not exact, each query has candidates of its own: many queries are divided
+    among the cores. Exact indexes multiply all queries at once.
+    """
+    limit = queries.k
+    if queries.options.mmr is not None:
+        limit = max(limit, queries.options.fetch_k)
     lexical = None
-    if searched.words is not None:
-        lexical = searched.words.index
+    if indexes.words is not None:
+        lexical = indexes.words.index
     closed = None
     if wall is not None:
         closed = wall.closed
-    return best_groups(
-        views,
-        searched.views.get(Granularity.PASSAGE),
-        vectors,
-        limit,
-        parents=query.options.ranked_parents,
-        weights=query.weights,
-        lexical=lexical,
-        texts=query.texts or (),
-        scale=searched.scale,
-        closed=closed,
-    )
+    texts = queries.texts or ()
+
+    def best(some: slice) -> list[list[Group]]:
+        return best_groups(
+            views,
+            indexes.views.get(Granularity.PASSAGE),
+            vectors[some],
+            limit,
+            parents=queries.options.ranked_parents,
+            weights=queries.weights,
+            lexical=lexical,
+            texts=texts[some],
+            scale=indexes.scale,
+            closed=closed,
+        )
+
+    parts = min(available_cores(), MOST_THREADS, len(vectors) // _QUERIES_OF_A_THREAD)
+    if parts < 2 or all(view.is_small() for view in indexes.views.values()):
+        return best(slice(None))
+    bounds = np.linspace(0, len(vectors), parts + 1).astype(int).tolist()
+    works = [partial(best, slice(start, end)) for start, end in pairwise(bounds)]
+    return list(chain.from_iterable(in_threads(works)))
 
 
-def _check_present(query: Query, snapshot: Snapshot) -> None:
+def _check_present(queries: Queries, snapshot: Snapshot) -> None:
     """Refuse a search of granularities of which a store that is not empty has no units."""
     counts = snapshot.counts()
-    if counts and not {*query.searched} & {*counts}:
-        present = " and ".join(f"{kind}s" for kind in counts)
-        missing = " or ".join(f"{kind}s" for kind in query.searched)
+    if counts and not {*queries.granularities} & {*counts}:
+        present = " and ".join(f"{granularity}s" for granularity in counts)
+        missing = " or ".join(f"{granularity}s" for granularity in queries.granularities)
         raise InvalidInputError(
             f"the store holds {present}, and no {missing}: search what it holds, with "
             "granularity=..., or add what is missing"
@@ -440,15 +463,15 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
             matches.append(match)
         return replace(hit, matches=tuple(matches))
     unit = hit.unit
-    kind = Granularity.SENTENCE
+    granularity = Granularity.SENTENCE
     if unit.granularity is Granularity.PASSAGE:
-        kind = Granularity.PASSAGE
+        granularity = Granularity.PASSAGE
     allowed = None
     if wall is not None:
         allowed = wall.allowed
     span = (unit.start, unit.end)
-    neighbours = snapshot.neighbours(unit.document_id, kind, *span, count, allowed)
-    if kind is Granularity.SENTENCE and not neighbours:
+    neighbours = snapshot.neighbours(unit.document_id, granularity, *span, count, allowed)
+    if granularity is Granularity.SENTENCE and not neighbours:
         neighbours = _cut_sentences(snapshot, unit, count, allowed)
     if wall is not None:
         neighbours = wall.shown(snapshot, neighbours)
@@ -523,6 +546,48 @@ def allowed_units(
     for document in open_documents(snapshot, rows, wall).values():
         shown[document.id] = document
     return [shown[unit.id] for unit in stored if unit.id in shown]
+
+
+def passages_around(
+    condition: Condition | None,
+    unit_id: str,
+    count: int,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
+) -> list[Unit]:
+    """Return the passage of a unit with `count` passages before and after, in order of the text.
+
+    Without those that a filter excludes, and [] if it excludes the unit.
+    """
+
+    def passing(ids: Sequence[str]) -> list[Unit]:
+        if condition is None:
+            return snapshot.units_by_id(ids)
+        return allowed_units(condition, ids, False, snapshot, states)
+
+    units = passing([unit_id])
+    if not units:
+        return []
+    [unit] = units
+    if not unit.end:  # the place of a framework's node may be unknown
+        return passing([unit.parent_id]) or units
+    span = (unit.start, unit.end)
+    passages = snapshot.neighbours(unit.document_id, Granularity.PASSAGE, *span, count)
+    return passing([passage.id for passage in passages])
+
+
+def open_document_ids(
+    condition: Condition, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[str]:
+    """Return the ids of documents that a filter lets a search return, oldest first."""
+    wall = states[0].wall(snapshot, condition)
+    by_row = snapshot.document_ids(snapshot.documents_where(condition))
+    rows = sorted(by_row)
+    open_ids = []
+    for start in range(0, len(rows), _TEXTS):
+        for row in sorted(open_documents(snapshot, rows[start : start + _TEXTS], wall)):
+            open_ids.append(by_row[row])
+    return open_ids
 
 
 def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
+from factoid.files.disk_errors import explain_disk_error, is_damage
 from factoid.files.sqlite import row_checksum
 from factoid.forks import at_work
 
@@ -198,17 +199,18 @@ class TokenVectorCache:
             return []
         damaged: list[int] = []
         try:
-            with closing(_TABLE.open(file, read_only=True)) as connection:
+            with at_work(), closing(_TABLE.open(file, read_only=True)) as connection:
                 lines = [line for (line,) in connection.execute("PRAGMA integrity_check(3)")]
                 if lines == ["ok"]:
                     damaged = _TABLE.damaged_rows(connection)
         except (sqlite3.Error, StoreFormatError) as error:
-            if isinstance(error, sqlite3.Error) and not sqlite.is_damage(error):
+            if isinstance(error, sqlite3.Error) and not is_damage(error):
                 raise _TABLE.failure(file, error, _REMEDY) from error
             lines = [str(error)]
         finally:
             if sqlite.is_writable(file):
-                sqlite.drop_log(file)
+                with at_work():
+                    sqlite.drop_log(file)
         problems = []
         if damaged:
             problems = [
@@ -368,7 +370,7 @@ class TokenVectorCache:
                 self.file.with_name(f"{self.file.name}{ending}").unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(
-                f"the damaged cache {self.file} cannot be removed: {sqlite.explain(error)}"
+                f"the damaged cache {self.file} cannot be removed: {explain_disk_error(error)}"
             ) from error
 
 

@@ -21,12 +21,12 @@ from factoid.encode import TokenVectorEncoder, Vectors, encoded_text, token_vect
 from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.live import IndexState
+from factoid.store.indexes.state import IndexState
 from factoid.store.indexes.wall import Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import BY_TOKENS
 from factoid.store.rerank import with_expansion
-from factoid.store.search import Query, find_within, wall_of
+from factoid.store.search import Queries, find_within, wall_of
 from factoid.units import Granularity, Hit, Unit
 
 _CANDIDATES = 50
@@ -37,7 +37,7 @@ Candidate = tuple[Hit, Unit]
 """A hit of the search, and the passage that is compared for it."""
 
 
-def token_reranked_search(store: OpenedStore, query: Query) -> list[list[Hit]]:
+def token_reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     """Return the k best hits for each query.
 
     Their score is half that of the search, and half the similarity of tokens. The model runs after
@@ -46,42 +46,42 @@ def token_reranked_search(store: OpenedStore, query: Query) -> list[list[Hit]]:
     Raises:
         InvalidInputError: There is no text, or the encoder gives no vectors of tokens.
     """
-    if query.texts is None:
+    if queries.texts is None:
         raise InvalidInputError(
             "rerank needs the text of the query: give text, or leave rerank out"
         )
-    encoder = query.options.rerank
+    encoder = queries.options.rerank
     if not isinstance(encoder, TokenVectorEncoder):
         encoder = token_vector_encoder(store.encoder)
     template = store.template
-    candidates = store.indexes.at(query.indexes, partial(_candidates, query))
+    candidates = store.indexes.at(queries.indexes, partial(_candidates, queries))
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []
-    for text, pairs in zip(query.texts, candidates, strict=True):
+    for text, pairs in zip(queries.texts, candidates, strict=True):
         texts = [encoded_text(passage, template) for _, passage in pairs]
         similarities = _similarities(encoder, text, texts, tokens)
         hits = _mixed([hit for hit, _ in pairs], similarities)
-        least = query.options.min_score
+        least = queries.options.min_score
         if least is not None:
             hits = [hit for hit in hits if hit.score >= least]
-        results.append(hits[: query.k])
-    return with_expansion(store, query, results)
+        results.append(hits[: queries.k])
+    return with_expansion(store, queries, results)
 
 
 def _candidates(
-    query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+    queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[list[Candidate]]:
     """Return the best hits of the search for each query, each with its passage.
 
     There are as many hits as have so many passages.
     """
-    wall = wall_of(query, snapshot, states)
-    most = max(query.k, query.options.candidates or _CANDIDATES)
+    wall = wall_of(queries, snapshot, states)
+    most = max(queries.k, queries.options.candidates or _CANDIDATES)
     count = most
-    if query.options.parents == "unit":
+    if queries.options.parents == "unit":
         count = most * _UNITS
-    options = replace(query.options, min_score=None, expand=0, rerank=None)
-    results = find_within(wall, replace(query, k=count, options=options), snapshot, states)
+    options = replace(queries.options, min_score=None, expand=0, rerank=None)
+    results = find_within(wall, replace(queries, k=count, options=options), snapshot, states)
 
     above: set[str] = set()
     for hits in results:
@@ -100,7 +100,7 @@ def _candidates(
             passage = passages.get(unit.parent_id, unit)
             if passage.document_id != unit.document_id:
                 passage = unit  # the passage that a unit names may be of another document
-            if passage.id in read or len(read) < most or len(pairs) < query.k:
+            if passage.id in read or len(read) < most or len(pairs) < queries.k:
                 read.add(passage.id)
                 pairs.append((hit, passage))
         candidates.append(pairs)

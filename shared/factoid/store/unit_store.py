@@ -21,21 +21,29 @@ from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.database.transaction import Selection, check_unit
+from factoid.store.database.transaction import Selection, check_units
+from factoid.store.encoding import encode
 from factoid.store.indexes.wall import MIXED_PASSAGES
 from factoid.store.ingest import (
     AddReport,
     Recipe,
     add_embedded,
     aingest,
-    encode,
     ingest,
     lone_units,
 )
 from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
-from factoid.store.search import Query, allowed_ids, allowed_units, search, stored_by_id
+from factoid.store.search import (
+    Queries,
+    allowed_ids,
+    allowed_units,
+    open_document_ids,
+    passages_around,
+    search,
+    stored_by_id,
+)
 from factoid.store.sources import Sources
 from factoid.store.token_cache import TokenVectorCache
 from factoid.store.token_rerank import token_reranked_search
@@ -48,7 +56,7 @@ from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import TuneRow, WeightsReport, tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Document, Granularity, Hit, Metadata, Unit
+from factoid.units import Document, Granularity, Hit, Metadata, Unit, whole_number
 from factoid.vectors import AUTO, Similarity
 
 
@@ -72,6 +80,12 @@ class UnitStore:
             with keys of the metadata as further fields; None for the text alone. "auto" for the
             template that the store was filled with, else "{title} — {section}: {text}" (see
             `factoid.encode.with_heading`). It does not apply to vectors from the caller.
+        late_chunking: Encode sentences and propositions in one pass with their passage, as means of
+            its tokens' vectors (Günther et al., 2024), in place of one pass each: with propositions
+            three fifths of the processor time of indexing. It needs an encoder that has
+            `encode_spans`, as `SentenceTransformerEncoder` of a model that pools by mean. None for
+            what the store was filled with, and for False in an empty store. It does not apply to
+            vectors from the caller.
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one
             for each granularity; "auto" goes by the number of vectors (see
             `factoid.vectors.choose_kind`). None for the store's setting, else "auto".
@@ -96,8 +110,8 @@ class UnitStore:
             not empty.
         StoreFormatError: The path holds something other than a store of this version, or a damaged
             store.
-        EncoderMismatchError: The store was built by another encoder, or with another template or
-            other metadata.
+        EncoderMismatchError: The store was built by another encoder, or with another template,
+            other metadata or another choice of late chunking.
     """
 
     def __init__(
@@ -108,6 +122,7 @@ class UnitStore:
         granularities: Sequence[str] | None = None,
         embed_metadata: Sequence[str] | None = None,
         embed_template: str | None = AUTO,
+        late_chunking: bool | None = None,
         index: str | Mapping[str, str] | None = None,
         similarity: str | None = None,
         language: str | None = None,
@@ -125,6 +140,7 @@ class UnitStore:
             granularities,
             embed_metadata=embed_metadata,
             embed_template=embed_template,
+            late_chunking=late_chunking,
             index=index,
             similarity=similarity,
             language=language,
@@ -159,7 +175,7 @@ class UnitStore:
 
     @property
     def encoder(self) -> Encoder | None:
-        """What encodes units and queries."""
+        """The encoder of units and queries."""
         return self.opened.encoder
 
     @encoder.setter
@@ -171,13 +187,17 @@ class UnitStore:
         """The granularities that are encoded and searched."""
         return self.opened.granularities
 
-    def compared(self, options: SearchOptions) -> list[Granularity]:
+    def compared_granularities(self, options: SearchOptions) -> list[Granularity]:
         """Return the granularities that a search compares with the query.
 
         Raises:
             InvalidInputError: One of them cannot be compared.
         """
-        return self.opened.compared(options)
+        return self.opened.compared_granularities(options)
+
+    def encodes_queries(self, options: SearchOptions) -> bool:
+        """Return whether a search needs the vector of its query; words alone do without."""
+        return options.blend(self.weights, has_texts=True).lexical < 1
 
     @property
     def progress(self) -> bool | None:
@@ -208,6 +228,11 @@ class UnitStore:
     def weights(self, weights: Weights) -> None:
         self.opened.keep_weights(weights)
 
+    @property
+    def late_chunking(self) -> bool:
+        """Whether sentences and propositions are encoded as parts of their passages."""
+        return self.opened.late_chunking
+
     def close(self) -> None:
         """Wait for running searches, write changed indexes, and close the store.
 
@@ -233,6 +258,7 @@ class UnitStore:
         propositionizer: Propositionizer | None = None,
         words: int = WORDS,
         min_words: int = MIN_WORDS,
+        join_paragraphs: bool = True,
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
@@ -253,6 +279,8 @@ class UnitStore:
             words: Up to so many words sentences are packed into a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before,
                 which may then have more than `words`.
+            join_paragraphs: Whether short paragraphs of a section become one passage; False is the
+                paper's splitting (Appendix A).
             unsupported: What to do with propositions that their passage does not support, as in
                 `factoid.propositions.decompose`.
             sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a
@@ -281,6 +309,7 @@ class UnitStore:
             cache,
             words=words,
             min_words=min_words,
+            join_paragraphs=join_paragraphs,
             sentences=sentences,
             unsupported=unsupported,
         )
@@ -320,7 +349,7 @@ class UnitStore:
             units: Units of any granularity. Those of granularities that the store does not search
                 are stored unencoded, unless a passage could not be found otherwise.
             vectors: Their vectors, shape (len(units), dim), with None for a unit that should be
-                stored but not found. If the argument is None, the units for which `searches` is
+                stored but not found. If the argument is None, the units for which `encodes` is
                 true are encoded, and passages without such units.
             keep_children: Replace only the units with these ids; the units under a replaced passage
                 stay.
@@ -337,18 +366,17 @@ class UnitStore:
             raise InvalidInputError(
                 f"got {len(vectors)} vectors for {len(units)} units: expected one each"
             )
-        for unit in units:
-            check_unit(unit)
+        check_units(units)
         by_position: dict[int, Vectors | None] = {}
         if vectors is None:
-            self.opened.search_also({unit.granularity for unit in units})
+            self.opened.encode_also({unit.granularity for unit in units})
             by_position |= encode(self.opened, units, lone_units(self.opened, units))
             embed_metadata = self.embed_metadata
         else:
             by_position |= enumerate(vectors)
             pairs = zip(units, vectors, strict=True)
             kinds = {unit.granularity for unit, vector in pairs if vector is not None}
-            self.opened.search_also(kinds)
+            self.opened.encode_also(kinds)
         stored = []
         for position, unit in enumerate(units):
             stored.append(StoredUnit(unit, by_position.get(position)))
@@ -470,12 +498,45 @@ class UnitStore:
         with self.opened.connections.reading() as snapshot:
             return stored_by_id(snapshot, ids, documents=documents)
 
-    def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded.
+    def around(
+        self,
+        unit_id: str,
+        count: int = 1,
+        *,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+    ) -> list[Unit]:
+        """Return the passage of a unit with the passages around it, in order of the text.
 
-        Its granularity is searched, and its text is more than white space.
+        These are `count` passages before and after, without those that a filter excludes. [] if the
+        id is unknown, or the filter excludes the unit.
+
+        Raises:
+            InvalidInputError: The count is negative, or the filter is invalid.
         """
-        return self.opened.searches(unit)
+        whole_number("count", count, least=0)
+        condition = None
+        if filter is not None:
+            condition = to_condition(filter)
+        work = partial(passages_around, condition, unit_id, count)
+        return self.opened.indexes.at([MIXED_PASSAGES], work)
+
+    def document_ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
+        """Return the ids of documents whose texts are stored, oldest first.
+
+        With a filter these are the documents that it lets a search return.
+        """
+        if filter is None:
+            with self.opened.connections.reading() as snapshot:
+                return snapshot.document_ids_with_texts()
+        work = partial(open_document_ids, to_condition(filter))
+        return self.opened.indexes.at([MIXED_PASSAGES], work)
+
+    def encodes(self, unit: Unit) -> bool:
+        """Return whether a unit gets a vector.
+
+        Its granularity is one of the store's, and its text is more than white space.
+        """
+        return self.opened.encodes(unit)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id, leaving out units without one.
@@ -590,8 +651,8 @@ class UnitStore:
         """Return what the store holds, and how; the names are mostly those of the constructor.
 
         In memory there are no bytes. `documents` are those whose texts are in the store; equal
-        `vectors` and equal `metadata` count once; `embed_template` is None if the caller passed the
-        vectors.
+        `vectors` and equal `metadata` count once; `deleted_vectors` are in the file of vectors
+        until `compact`; `embed_template` is None if the caller passed the vectors.
         """
         return stats(self.opened)
 
@@ -849,12 +910,12 @@ class UnitStore:
     ) -> list[list[Hit]]:
         """Search with checked options, by the ranker that they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
-        query = Query.of(self.opened, texts, vectors, k, SearchOptions(**options))
-        if query.options.by_tokens:
-            return token_reranked_search(self.opened, query)
-        if query.options.rerank is not None:
-            return reranked_search(self.opened, query)
-        return search(self.opened, query)
+        queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
+        if queries.options.by_tokens:
+            return token_reranked_search(self.opened, queries)
+        if queries.options.rerank is not None:
+            return reranked_search(self.opened, queries)
+        return search(self.opened, queries)
 
     def _sources_of(self, key: str | Sequence[str] | None) -> Sources | None:
         if key is None:

@@ -1,4 +1,4 @@
-"""What a reader sees of a text, block by block, with the place of each character in the source."""
+"""Blocks of the text that a reader sees, with the place of each character in the source."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 Span = tuple[int, int]
-Kind = Literal["heading", "paragraph", "item", "row", "code"]
+BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
 
 
 class Visible(NamedTuple):
-    """What a reader sees of a stretch of a source.
+    """The text that a reader sees of a stretch of a source.
 
     Attributes:
         text: The characters that a reader sees. A line break is a line feed.
@@ -133,7 +133,7 @@ class Block:
         number: Of an item, how many characters at its start are its number, such as "A. ".
     """
 
-    kind: Kind
+    kind: BlockKind
     start: int
     end: int
     visible: Visible

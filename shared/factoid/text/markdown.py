@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from factoid.text.blocks import Block, Kind, Lead, Visible, picked
+from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked
 from factoid.text.dialect_rules import DIRECTIVE, TABLES
 from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
@@ -296,7 +296,7 @@ class _Reader:
         return len(line) - len(line.lstrip())
 
     def _read_source(self, source: Source, above: Above) -> None:
-        kind: Kind = "item" if above.is_item_start else "paragraph"
+        kind: BlockKind = "item" if above.is_item_start else "paragraph"
         if kind == "item" and (task := _TASK.match(source[0])):
             box = "☐" if task[1] == " " else "☒"
             source = (box + source[0][3:], [source[1][0], *source[1][3:]])

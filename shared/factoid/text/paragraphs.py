@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 
-from factoid.text.blocks import Block, Kind, Lead, Visible, picked, protected_within
+from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked, protected_within
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
@@ -70,7 +70,7 @@ _WORD = re.compile(r"\w")
 
 @dataclass
 class Above:
-    """What stands above a block in its list, its quote or its text.
+    """The blocks above a block in its list, its quote or its text.
 
     Attributes:
         last: The block before it.
@@ -149,7 +149,7 @@ def caption_of(block: Block | None) -> tuple[Lead, ...]:
 
 
 def paragraph_blocks(
-    source: Source, read: Read, above: Above, kind: Kind = "paragraph"
+    source: Source, read: Read, above: Above, kind: BlockKind = "paragraph"
 ) -> list[Block]:
     """Return the blocks of a paragraph: rows between bars, items of lists, and what else it holds.
 
@@ -384,7 +384,7 @@ def has_header(rows: Sequence[Block | None]) -> bool:
     return False
 
 
-def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list[Block]:
+def _text_blocks(visible: Visible, above: Above, kind: BlockKind, start: int) -> list[Block]:
     """Cut what a reader sees of a paragraph before each item of a list in it.
 
     Its first line begins at `start`.

@@ -11,7 +11,7 @@ from factoid.vectors.kinds import (
     kinds_to_try,
     usable_kind,
 )
-from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
+from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, normalized
 
 __all__ = [
     "AUTO",
@@ -23,7 +23,7 @@ __all__ = [
     "choose_kind",
     "kinds_to_try",
     "load",
-    "prepare",
+    "normalized",
     "save",
     "sweep",
     "usable_kind",

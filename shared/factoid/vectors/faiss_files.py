@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from factoid.forks import Exclusion, at_work
-from factoid.vectors.kinds import Kind, make
+from factoid.vectors.kinds import Ability, make
 
 _BLOCK = 1 << 20
 _ROOM = 8  # FAISS counts up to four bytes for each byte of some arrays
@@ -27,7 +27,7 @@ _OF_BLOCKS = ("M", "nbits", "ksub", "M2", "bbs", "qb", "by_residual")
 _alone = Exclusion()  # FAISS's limits are those of the process
 
 
-def read_faiss(file: Path, kind: Kind, dim: int, *, mmap: bool) -> tuple[Any, bool]:
+def read_faiss(file: Path, kind: Ability, dim: int, *, mmap: bool) -> tuple[Any, bool]:
     """Return an index of a kind from a file, and whether it is mapped into memory.
 
     Raises:

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.files.arrays import read_arrays, write_arrays
 from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers
+from factoid.files.regular import open_regular
 from factoid.vectors.faiss_files import read_faiss, write_faiss
 from factoid.vectors.kinds import EXACT, check_kind
 from factoid.vectors.matrix import Matrix
-from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
+from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, normalized
 
 _FORMAT = 1
 _ARRAYS = "safetensors"  # endings
@@ -264,7 +265,7 @@ def _gathered(
     content = np.empty((len(ids), dim), np.float32)
     for start in range(0, len(ids), _BLOCK):
         block = slice(start, start + _BLOCK)
-        some = prepare(vectors(ids[block]), similarity)
+        some = normalized(vectors(ids[block]), similarity)
         if some.shape != content[block].shape:
             raise ValueError("the vectors are of other dimensions")
         content[block] = some
@@ -274,7 +275,7 @@ def _gathered(
 def _read_index(file: Path, record: Mapping[str, Any], *, mmap: bool) -> tuple[Any, bool]:
     """Return the index that FAISS reads from an expected file, and whether it was mapped."""
     expected = record[_FAISS]
-    with file.open("rb") as source:
+    with open_regular(file) as source:
         size = file.stat().st_size
         digest = hashlib.file_digest(source, "sha256").hexdigest()
     if (size, digest) != (expected["size"], expected["sha256"]):

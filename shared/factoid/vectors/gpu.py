@@ -24,7 +24,7 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.vectors.kinds import EXACT, Kind, lists
+from factoid.vectors.kinds import EXACT, Ability, lists
 from factoid.vectors.matrix import Matrix
 from factoid.vectors.vector_index import RowIds, VectorIndex
 
@@ -136,7 +136,7 @@ class GpuCopy:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: Ability,
         dim: int,
         devices: Sequence[int],
         *,

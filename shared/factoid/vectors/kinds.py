@@ -63,8 +63,8 @@ _LONGEST = 200  # characters of a factory string
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What indexes of one factory string can do.
+class Ability:
+    """The abilities of indexes of one factory string.
 
     The family is "flat", "codes", "graph", "lists", or "other" for what this package does not know:
     FAISS searches that with its own settings, filters are applied to its results, and vectors that
@@ -124,7 +124,7 @@ def make(kind: str, dim: int) -> Any:
 
 
 @lru_cache(maxsize=256)
-def check_kind(kind: str, dim: int) -> Kind:
+def check_kind(kind: str, dim: int) -> Ability:
     """Return what a kind can do; "auto" must be resolved before (`choose_kind`).
 
     Raises:
@@ -145,7 +145,7 @@ def check_kind(kind: str, dim: int) -> Kind:
         min_training = max(_SMALLEST_TRAINING, _POINTS_PER_CENTROID * centroids)
         max_training = max(_SMALLEST_SAMPLE, _SAMPLED_PER_CENTROID * lists, min_training)
     lossy = family == "other" or "SQ" in kind or "RaBitQ" in kind
-    return Kind(
+    return Ability(
         name=kind,
         family=family,
         lossy=lossy,
@@ -227,7 +227,7 @@ def usable_kind(kind: str, dim: int, count: int) -> str:
     return kind
 
 
-def search_width(kind: Kind, parameters: Parameters, *, k: int, share: float, count: int) -> int:
+def search_width(kind: Ability, parameters: Parameters, *, k: int, share: float, count: int) -> int:
     """Return `nprobe` or `efSearch` for a search of k among a share of `count` vectors.
 
     The share is above 0. The result is 0 if the kind has neither parameter. The defaults were
@@ -243,7 +243,7 @@ def search_width(kind: Kind, parameters: Parameters, *, k: int, share: float, co
     return 0
 
 
-def search_parameters(kind: Kind, width: int, selector: Any = None) -> Any:
+def search_parameters(kind: Ability, width: int, selector: Any = None) -> Any:
     """Build FAISS's parameter object for one call; None for a kind of which nothing is known."""
     import faiss
 

@@ -86,6 +86,11 @@ class Matrix:
         return scores
 
 
+def best_first(scores: Vectors, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order of scores from the highest; equal ones by their ids. Shape: (n,)."""
+    return np.lexsort((ids, -scores))
+
+
 def largest(scores: Vectors, k: int) -> NDArray[np.int64]:
     """Return the positions, ascending, of the k largest scores, and perhaps of some more.
 

@@ -49,12 +49,13 @@ LANGUAGES = {
 }
 """The languages that have a stemmer (Snowball), and "" for all others."""
 
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     "a an the and or of in on at by for from to with as is are was were be been am do does did "
     "has have had it its this that these those there i me my you your we our they their he she "
     "his her what which who whom whose when "
     "where why how can could would should will shall may might must please tell give".split()
 )
+"""Words that say nothing about what an English question is about."""
 _LONGEST = 100  # characters of a word: longer ones are data
 _REMEMBERED = 200_000  # words whose keys are kept
 
@@ -99,7 +100,7 @@ class Terms:
         """
         words = _words(_pairs, query)
         if self.language == "en":
-            content_words = [word for word in words if word not in _STOP_WORDS]
+            content_words = [word for word in words if word not in STOP_WORDS]
             words = content_words or words
         return list(dict.fromkeys(map(self._keys.key, words)))
 

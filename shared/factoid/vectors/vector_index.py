@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,7 @@ from factoid.vectors.kinds import (
     search_parameters,
     search_width,
 )
-from factoid.vectors.matrix import Matrix, largest
-
-if TYPE_CHECKING:
-    from factoid.vectors.gpu import GpuCopy
+from factoid.vectors.matrix import Matrix, best_first, largest
 
 RowIds = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -51,7 +48,7 @@ class Similarity(StrEnum):
         raise InvalidInputError(f"unknown similarity {value!r}: expected one of {', '.join(cls)}")
 
 
-def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
+def normalized(vectors: Vectors, similarity: Similarity) -> Vectors:
     """Return vectors as contiguous float32 whose inner product is the similarity.
 
     A zero vector stays zero. Shape: (n, dim).
@@ -66,6 +63,21 @@ def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
     return np.divide(vectors, divisors, out=np.empty_like(vectors), casting="same_kind")
 
 
+class Accelerator(Protocol):
+    """A copy of the content of an index where it is searched faster, such as on a GPU."""
+
+    def search(
+        self, index: Any, queries: Vectors, k: int, width: int = 0
+    ) -> tuple[Vectors, RowIds] | None:
+        """Return scores and labels as FAISS does, or None if the CPU has to search."""
+
+    def may_append(self, index: Any) -> bool:
+        """Return whether vectors that were added to the index need no new copy."""
+
+    def forget(self) -> None:
+        """Drop the copy: the index has changed."""
+
+
 class VectorIndex:
     """An index of vectors.
 
@@ -73,7 +85,7 @@ class VectorIndex:
 
     Args:
         dim: Number of components of every vector.
-        kind: A FAISS factory string, whose `Kind` is the attribute `ability`.
+        kind: A FAISS factory string, whose `Ability` is the attribute `ability`.
         similarity: How vectors are scored.
 
     Raises:
@@ -108,7 +120,7 @@ class VectorIndex:
         if _ids is not None:
             self.by_position = _ids
         self.hidden = int((self.by_position < 0).sum())
-        self.gpu: GpuCopy | None = None
+        self.gpu: Accelerator | None = None
         self._mapped = _mapped  # in a file: it has to be copied before it can change
         self._sorted: tuple[RowIds, RowIds] | None = None  # the ids, ascending, and their positions
         # The ids of the latest search, and their positions.
@@ -157,7 +169,7 @@ class VectorIndex:
                 'add more, choose a kind with fewer centroids, or "Flat"'
             )
         training = sample(vectors, self.ability.max_training)
-        self.content.train(prepare(training, self.similarity))
+        self.content.train(normalized(training, self.similarity))
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors under new ids from 0 up. Shapes: (n,) and (n, dim).
@@ -171,7 +183,7 @@ class VectorIndex:
         self._make_changeable(appends=True)
         for start in range(0, len(ids), _CHUNK):
             block = slice(start, start + _CHUNK)
-            prepared = prepare(vectors[block], self.similarity)
+            prepared = normalized(vectors[block], self.similarity)
             if self.ability.family == "lists":
                 self.content.add_with_ids(prepared, ids[block])
             else:
@@ -211,13 +223,13 @@ class VectorIndex:
             _clear_free_slots(self.content)
         self.by_position = self.by_position[~gone]
 
-    def prepare(self, queries: Vectors) -> Vectors:
+    def normalized_queries(self, queries: Vectors) -> Vectors:
         """Return queries in the form that searches compare, or raise as `add` does.
 
         Shape: (n, dim).
         """
         check_vectors(queries, self.dim)
-        return prepare(queries, self.similarity)
+        return normalized(queries, self.similarity)
 
     def scores(self, queries: Vectors, ids: RowIds) -> Vectors:
         """Return the inner products of prepared queries with the vectors of these ids.
@@ -255,7 +267,7 @@ class VectorIndex:
         """Find the k best vectors for each query.
 
         Args:
-            queries: In the form that `prepare` returns. Shape: (n, dim).
+            queries: In the form that `normalized_queries` returns. Shape: (n, dim).
             k: Number of vectors, at least 1.
             allowed: Only these vectors take part, as `marks` returns them; None for all.
             parameters: Search parameters, for example `{"nprobe": 64}`; those that the kind lacks
@@ -326,7 +338,7 @@ class VectorIndex:
                 products[:, ~marks] = -np.inf
             for number, scores in enumerate(products, start):
                 candidates = largest(scores, k)
-                order = np.lexsort((self.by_position[candidates], -scores[candidates]))
+                order = best_first(scores[candidates], self.by_position[candidates])
                 positions[number] = candidates[order][:k]
                 best[number] = scores[positions[number]]
         return best, positions

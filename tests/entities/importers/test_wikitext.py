@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.entities.importers.mediawiki import is_disambiguation
-from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.entities.importers.wikitext import links, plain_text, strip_tags
 from factoid.words import cut_words
 
 HIDDEN = {"file", "category", "datei", "kategorie"}
 
 
 def text(wikitext: str, words: int | None = None) -> str:
-    return plain_text(prepare(wikitext), HIDDEN, words=words)
+    return plain_text(strip_tags(wikitext), HIDDEN, words=words)
 
 
 def pairs(wikitext: str) -> list[tuple[str, str]]:
-    return links(prepare(wikitext), HIDDEN)
+    return links(strip_tags(wikitext), HIDDEN)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_damaged_markup_is_survived(wikitext: str) -> None:
         assert not re.search("<ref|__TOC__", shown)
     assert shown == shown.strip()
     assert "\n\n\n" not in shown
-    links(prepare(wikitext), HIDDEN)
+    links(strip_tags(wikitext), HIDDEN)
 
 
 @settings(deadline=None)

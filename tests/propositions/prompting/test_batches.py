@@ -73,6 +73,11 @@ def test_what_is_uploaded(make, server):
     body = line["body"]
     assert body.keys() == {"model", "messages", "response_format", "temperature", "seed"}
     assert body["messages"][0]["content"].endswith(f"Content: {SHOWN[0]}\nOutput:")
+    assert '"propositions"' in body["messages"][0]["content"]
+    make().submit(PASSAGES[1:2])
+    [line] = server.lines(list(server.batches.values())[-1]["input_file_id"])
+    assert "response_format" not in line["body"]
+    assert '"propositions"' not in line["body"]["messages"][0]["content"]
 
 
 def test_passages_are_sent_once(make, cache, server):

@@ -12,7 +12,7 @@ import pytest
 
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache, Usage, decompose
-from factoid.propositions.prompting.prompt import prompt_for
+from factoid.propositions.prompting.prompt import as_object, prompt_for
 from factoid.propositions.prompting.prompted import PromptPropositionizer
 from tests.propositions.prompting.server import completion, refused, unit
 
@@ -260,3 +260,16 @@ def test_an_async_client_can_only_be_awaited():
 def test_what_the_constructor_refuses(arguments, message):
     with pytest.raises(InvalidInputError, match=message):
         PromptPropositionizer(**{"client": Fake(), "model": "m", **arguments})
+
+
+async def test_the_prompt_follows_the_schema_that_is_sent(ask, server):
+    await ask([unit("A.")])
+    [request] = server.requests
+    assert request["messages"][0]["content"] == as_object(prompt_for(unit("A.")))
+    server.requests.clear()
+    server.answers["B."] = [refused(400, "Unknown parameter: 'response_format'."), (200, completion('["A."]'))]
+    assert await ask([unit("B.")]) == [["A."]]
+    first, second = server.requests
+    assert first["messages"][0]["content"] == as_object(prompt_for(unit("B.")))
+    assert "response_format" not in second
+    assert second["messages"][0]["content"] == prompt_for(unit("B."))

@@ -49,7 +49,8 @@ from factoid.entities.articles.names import (
 )
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
-from factoid.files.sqlite import connect, explain, identify, is_damage
+from factoid.files.disk_errors import explain_disk_error, is_damage
+from factoid.files.sqlite import connect, identify
 from factoid.forks import Exclusion, at_work
 from factoid.progress import progress_bar
 from factoid.units import check_size, whole_number
@@ -230,7 +231,7 @@ def writing(path: Path | None) -> Iterator[None]:
     except UnreadableFileError:  # of a source
         raise
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path} cannot be built: {explain(error)}") from error
+        raise StoreError(f"{path} cannot be built: {explain_disk_error(error)}") from error
 
 
 class Build:

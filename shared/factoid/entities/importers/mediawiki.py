@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.names import canonical_title
-from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.entities.importers.wikitext import links, plain_text, strip_tags
 from factoid.errors import UnreadableFileError
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import DAMAGE, opened
@@ -245,7 +245,7 @@ def is_disambiguation(title: str, wikitext: str) -> bool:
 def _clean(record: Record, hidden: Set[str], words: int | None) -> Record:
     if isinstance(record, Redirect):
         return record
-    prepared = prepare(record.text)
+    prepared = strip_tags(record.text)
     text = plain_text(prepared, hidden, words=words)
     return replace(record, text=text, links=tuple(links(prepared, hidden)))
 

@@ -124,7 +124,7 @@ _MONTHS = (
 )
 
 
-def prepare(wikitext: str) -> str:
+def strip_tags(wikitext: str) -> str:
     """Return wikitext without comments, notes, tags, and content for pictures or programs.
 
     Formulas stay as they are written.

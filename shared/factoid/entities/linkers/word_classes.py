@@ -51,10 +51,10 @@ def _tags(text: str, at: int) -> tuple[list[str], int]:
 
     -1 if no token begins there.
     """
-    from factoid.propositions.syntax.propositionizer import _parser
+    from factoid.propositions.syntax.tree import load_parser
 
     with _lock:
-        doc = _parser()(text)
+        doc = load_parser()(text)
         tags = [token.tag_ for token in doc]
         place = next((token.i for token in doc if token.idx == at), -1)
     return tags, place

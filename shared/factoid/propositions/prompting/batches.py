@@ -23,8 +23,8 @@ from tqdm.auto import tqdm
 from factoid._optional import require
 from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
 from factoid.files.atomic import write_file
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.lines import parse_object
-from factoid.files.sqlite import explain
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
@@ -219,7 +219,7 @@ class PropositionBatch:
             if isinstance(error, Timeout):
                 reason = "another process is using it: try again"
             else:
-                reason = explain(error)
+                reason = explain_disk_error(error)
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
         except require("openai", extra="openai").OpenAIError as error:
             problem = (
@@ -323,9 +323,9 @@ class PropositionBatch:
 
 
 def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passage: Unit) -> bytes:
-    body = propositionizer.request_for(prompt_for(passage, propositionizer.prompt))
-    if propositionizer.structured is None:
-        body.pop("response_format", None)
+    body = propositionizer.request_for(
+        prompt_for(passage, propositionizer.prompt), schema=propositionizer.structured is True
+    )
     line = {"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body}
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 

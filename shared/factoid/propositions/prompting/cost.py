@@ -112,7 +112,7 @@ def estimate(
                 seen.add(key)
                 requests += 1
                 prompt_tokens += rough_tokens(prompt_for(passage, prompt)) + _FRAME
-                passage_tokens += rough_tokens(passage.searched)
+                passage_tokens += rough_tokens(passage.search_text)
     usage = Usage(requests, prompt_tokens, round(ANSWER_RATIO * passage_tokens))
     costs = (prices.cost(usage), prices.cost(usage, batch=True)) if prices else (None, None)
     return Estimate(total, total - requests, usage, *costs)

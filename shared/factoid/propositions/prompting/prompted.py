@@ -12,6 +12,7 @@ from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import NoCompletionError, words
+from factoid.propositions.prompting.prompt import as_object
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -114,13 +115,24 @@ class PromptPropositionizer(ChatPropositionizer):
             key: value for key, value in arguments.items() if value is not None
         } | options
 
-    def request_for(self, passage_prompt: str) -> dict[str, Any]:
+    def request_for(self, passage_prompt: str, *, schema: bool = True) -> dict[str, Any]:
         """Return the arguments of `chat.completions.create` for a whole prompt.
 
-        `prompt_for` makes the prompt.
+        `prompt_for` makes the prompt. With our schema, which needs an object at the top, it asks
+        for an object too.
+
+        Args:
+            passage_prompt: The prompt.
+            schema: False leaves out our schema.
         """
+        arguments = dict(self._arguments)
+        if arguments.get("response_format") is _RESPONSE_FORMAT:
+            if schema:
+                passage_prompt = as_object(passage_prompt)
+            else:
+                del arguments["response_format"]
         messages = [{"role": "user", "content": passage_prompt}]
-        return {"model": self.model, "messages": messages, **self._arguments}
+        return {"model": self.model, "messages": messages, **arguments}
 
     def _send(self, request: Mapping[str, Any]) -> Reply:
         return read_completion(self._client.chat.completions.create(**request))

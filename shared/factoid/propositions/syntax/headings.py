@@ -3,7 +3,7 @@
 A heading names an entity, an aspect of one, or nothing that a pronoun may mean.
 
 A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed:
-`Kind.UNKNOWN` fits "he" and "she" if nothing speaks against it, but never "it".
+`EntityKind.UNKNOWN` fits "he" and "she" if nothing speaks against it, but never "it".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from factoid.propositions.syntax.lexicon import LEXICON
 
 
-class Kind(Enum):
+class EntityKind(Enum):
     """The kind of person or thing that a name denotes."""
 
     MAN = "he"
@@ -30,20 +30,24 @@ class Kind(Enum):
 
     def fits(self, pronoun: str) -> bool:
         """Return whether "he", "she", "it" or "they" can stand for it."""
-        if self is Kind.UNKNOWN or self is Kind.PERSON:
+        if self is EntityKind.UNKNOWN or self is EntityKind.PERSON:
             return pronoun in ("he", "she")
         return str(self.value) == pronoun
 
 
+THINGS = (EntityKind.THING, EntityKind.MANY)  # what no person is
+
 HONORIFICS = (
-    dict.fromkeys("mr sir lord king prince".split(), Kind.MAN)
-    | dict.fromkeys("mrs ms miss dame lady queen princess".split(), Kind.WOMAN)
-    | dict.fromkeys("dr prof professor captain pope president senator judge".split(), Kind.PERSON)
+    dict.fromkeys("mr sir lord king prince".split(), EntityKind.MAN)
+    | dict.fromkeys("mrs ms miss dame lady queen princess".split(), EntityKind.WOMAN)
+    | dict.fromkeys(
+        "dr prof professor captain pope president senator judge".split(), EntityKind.PERSON
+    )
 )
 _FIRST_NAMES = (
-    dict.fromkeys(LEXICON["either"], Kind.PERSON)
-    | dict.fromkeys(LEXICON["women"], Kind.WOMAN)
-    | dict.fromkeys(LEXICON["men"], Kind.MAN)
+    dict.fromkeys(LEXICON["either"], EntityKind.PERSON)
+    | dict.fromkeys(LEXICON["women"], EntityKind.WOMAN)
+    | dict.fromkeys(LEXICON["men"], EntityKind.MAN)
 )
 PEOPLE = LEXICON["people"]
 _LEGAL = (
@@ -61,18 +65,19 @@ _NO_NAMES = frozenset(
 )
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _HEAD = re.compile(
-    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
+    r"(?<!\s)\s++"
+    r"(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
 )
 
 
 @lru_cache(4096)
-def kind(name: str) -> Kind:
-    """Return the kind that a name or a phrase denotes, judged only by its words."""
+def entity_kind(name: str) -> EntityKind:
+    """Return what kind of entity a name or a phrase denotes, judged only by its words."""
     distinction = _DISTINCTION.search(name)
     plain = " ".join(_DISTINCTION.sub("", name).split())
     words = re.findall(r"[^\s/]+", plain)
     if not words:
-        return Kind.UNKNOWN
+        return EntityKind.UNKNOWN
     first = words[0].lower().strip(".,")
     last = words[-1].lower().strip(".,")
     head = head_noun(plain)
@@ -82,18 +87,20 @@ def kind(name: str) -> Kind:
         and capitals[-1] == words[-1]
         and not PEOPLE.isdisjoint(map(str.lower, words[:-1]))
     ):
-        return Kind.PERSON  # "the French composer Olivier Messiaen"
+        return EntityKind.PERSON  # "the French composer Olivier Messiaen"
     if distinction:
         if not (PEOPLE | {"born"}).isdisjoint(re.findall(r"\w+", distinction[1].lower())):
-            return Kind.PERSON
-        plain_kind = kind(plain)
-        return Kind.THING if plain_kind is Kind.UNKNOWN else plain_kind
-    if "," in plain and (person := kind(plain.split(",")[0])) in (Kind.MAN, Kind.WOMAN):
-        return person  # "William Waldegrave, Baron Waldegrave"
+            return EntityKind.PERSON
+        plain_kind = entity_kind(plain)
+        return EntityKind.THING if plain_kind is EntityKind.UNKNOWN else plain_kind
+    if "," in plain:
+        before_comma = entity_kind(plain.split(",")[0])
+        if before_comma in (EntityKind.MAN, EntityKind.WOMAN):
+            return before_comma  # "William Waldegrave, Baron Waldegrave"
     if not is_name(plain) or last in _LEGAL or any(map(str.isdigit, plain)):
         if head in PEOPLE and not re.search(r"['’]s\b", plain):  # "Peter's Daughter" is a title
-            return Kind.PERSON
-        return Kind.MANY if is_plural(plain) else Kind.THING
+            return EntityKind.PERSON
+        return EntityKind.MANY if is_plural(plain) else EntityKind.THING
     if first in HONORIFICS and len(words) > 1:
         return HONORIFICS[first]
     if (
@@ -101,12 +108,12 @@ def kind(name: str) -> Kind:
         or (len(words) > 1 and _is_thing(last))
         or first in ("mount", "lake", "the", "a", "an")
     ):
-        return Kind.THING
+        return EntityKind.THING
     if first in _FIRST_NAMES:
         return _FIRST_NAMES[first]
     if is_plural(plain):
-        return Kind.MANY
-    return Kind.THING if _is_thing(first) else Kind.UNKNOWN
+        return EntityKind.MANY
+    return EntityKind.THING if _is_thing(first) else EntityKind.UNKNOWN
 
 
 def is_name(phrase: str) -> bool:
@@ -196,7 +203,7 @@ _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
 
 
 class Role(Enum):
-    """What a heading is to the text under it."""
+    """The role of a heading for the text under it."""
 
     ENTITY = auto()  # the text is about the entity that it names
     FRAME = auto()  # the text is about the entity of the heading above
@@ -209,7 +216,7 @@ class Heading(NamedTuple):
 
     name: str
     role: Role
-    kind: Kind
+    kind: EntityKind
 
 
 class Headings(NamedTuple):
@@ -235,16 +242,16 @@ class Headings(NamedTuple):
                 if heading.role is Role.ENTITY and heading.kind.fits(pronoun):
                     return heading
                 return None
-            if heading.role is not Role.ENTITY or heading.kind in (Kind.THING, Kind.MANY):
+            if heading.role is not Role.ENTITY or heading.kind in THINGS:
                 continue
             if meant:  # "Later Triumph" under a person's name may be anything
-                if heading.kind is not Kind.UNKNOWN and heading.kind.fits(pronoun):
+                if heading.kind is not EntityKind.UNKNOWN and heading.kind.fits(pronoun):
                     return None
                 return meant
             if not heading.kind.fits(pronoun):
                 return None
             meant = heading
-            if heading.kind is not Kind.UNKNOWN:
+            if heading.kind is not EntityKind.UNKNOWN:
                 return meant
         return meant
 
@@ -254,9 +261,9 @@ def headings(title: str, section: str) -> Headings:
     """Read a title and the path of headings below it, joined by ", "."""
     top = _plain(title)
     sections_are_parts = (
-        bool(top) and head_noun(top) not in _DOCUMENTS and kind(top) is not Kind.MANY
+        bool(top) and head_noun(top) not in _DOCUMENTS and entity_kind(top) is not EntityKind.MANY
     )
-    person = is_name(top) and " " in top and kind(top) not in (Kind.THING, Kind.MANY)
+    person = is_name(top) and " " in top and entity_kind(top) not in THINGS
     names = _path(section)
     if title.strip():
         names.insert(0, title)
@@ -280,14 +287,13 @@ def _is_full_name(heading: Heading, is_title: bool) -> bool:
     A name that nobody knows is one only as a title: "Unsafe Rust" is none.
     """
     name = heading.name
-    known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(
-        ("Mount ", "Lake ")
-    )
+    is_person = heading.kind in (EntityKind.MAN, EntityKind.WOMAN, EntityKind.PERSON)
+    known = is_person or name.startswith(("Mount ", "Lake "))
     words = name.split()
     may_be_one = not any(word.isupper() and len(word) > 1 for word in words) and not words[
         0
     ].endswith("ing")
-    someone = known or (is_title and heading.kind is Kind.UNKNOWN and may_be_one)
+    someone = known or (is_title and heading.kind is EntityKind.UNKNOWN and may_be_one)
     return someone and is_name(name) and " " in name and " of " not in name
 
 
@@ -312,9 +318,7 @@ def _path(section: str) -> list[str]:
 
 def _may_be_half(heading: str) -> bool:
     return (
-        heading.isalpha()
-        and kind(heading) not in (Kind.THING, Kind.MANY)
-        and _role(heading) is Role.ENTITY
+        heading.isalpha() and entity_kind(heading) not in THINGS and _role(heading) is Role.ENTITY
     )
 
 
@@ -326,14 +330,14 @@ def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
     name = _plain(text)
     role = _role(name)
     distinction = _DISTINCTION.search(text)
-    named = kind(name + distinction[0] if distinction else name)
+    named = entity_kind(name + distinction[0] if distinction else name)
     if role is Role.ENTITY:
         unnamed = person_above and not (is_name(name) and " " in name)
-        if is_part and named is not Kind.MANY and (unnamed or _ABSTRACT.search(name)):
+        if is_part and named is not EntityKind.MANY and (unnamed or _ABSTRACT.search(name)):
             role = Role.ASPECT
-        if named is Kind.UNKNOWN and " " not in name:
+        if named is EntityKind.UNKNOWN and " " not in name:
             named = (
-                Kind.THING
+                EntityKind.THING
             )  # "Surtsey", "Filter"; people have two names or one of the common ones
     return Heading(name, role, named)
 
@@ -365,5 +369,7 @@ def _role(name: str) -> Role:
         return Role.ENTITY
     # One company or place all the same: "Smith & Sons Ltd", "Oslo, Norway"
     proper = all(word[0].isupper() or word in ("and", "&", "of") for word in name.split())
-    one = kind(name) is Kind.THING and (proper or words[-1].strip(".,") in _AFTER_COMMA)
-    return Role.ENTITY if one else Role.ASPECT
+    is_proper = proper or words[-1].strip(".,") in _AFTER_COMMA
+    if is_proper and entity_kind(name) is EntityKind.THING:
+        return Role.ENTITY
+    return Role.ASPECT

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from importlib.resources import as_file, files
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
@@ -15,12 +13,9 @@ from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS, rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import SUBJECT, Tree, tokenize
+from factoid.propositions.syntax.tree import SUBJECT, Tree, load_parser, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 VERSION = 13  # raise when the same text may give other propositions
 
@@ -69,7 +64,7 @@ class SyntaxPropositionizer:
         return propositions
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
-        nlp = _parser()
+        nlp = load_parser()
         sentences = (tokenize(nlp, text) for text in texts)
         for doc, words in nlp.pipe(sentences, as_tuples=True, batch_size=256):
             yield Tree(doc, words)
@@ -83,7 +78,7 @@ class SyntaxPropositionizer:
         """
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         above = headings(passage.title, passage.section)
-        discourse = Discourse(above, opens, passage.searched)
+        discourse = Discourse(above, opens, passage.search_text)
         propositions: list[str] = []
         for text, texts, begins in sentences:
             if begins:
@@ -215,11 +210,3 @@ def _sentences(passage: Unit) -> list[_Sentence]:
         else:
             sentences.append(_Sentence(text, [text, *parts], begins))
     return sentences
-
-
-@cache
-def _parser() -> Language:
-    import spacy
-
-    with as_file(files("factoid.propositions.syntax") / "model") as path:
-        return spacy.load(path)

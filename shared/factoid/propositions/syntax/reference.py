@@ -19,15 +19,16 @@ from typing import NamedTuple
 from factoid.propositions.syntax.headings import (
     HONORIFICS,
     PEOPLE,
+    THINGS,
+    EntityKind,
     Headings,
-    Kind,
+    entity_kind,
     head_noun,
     is_name,
-    kind,
 )
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, tokenize
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, load_parser, tokenize
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {
@@ -111,7 +112,7 @@ class Entity(NamedTuple):
     """A person or thing that was mentioned."""
 
     name: str  # "" if nothing is known
-    kind: Kind = Kind.UNKNOWN
+    kind: EntityKind = EntityKind.UNKNOWN
     proper: bool = False
 
 
@@ -131,7 +132,8 @@ class Discourse:
     rival: bool = False  # the last subject was a person who cannot be named here
     people: dict[str, Entity] = field(default_factory=dict)  # "he" or "she" → who that was
     sorts: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
-    learned: dict[str, Kind] = field(default_factory=dict)  # name → what the passage says it is
+    # name → what the passage says it is
+    learned: dict[str, EntityKind] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)  # proper subjects
     someone: bool = False  # one person was spoken of, whom "they" may mean
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
@@ -215,10 +217,10 @@ class Discourse:
             return None  # "Anna could move, but it would result in costs"
         if possessive and not entity.proper and _holds_others(entity.name):
             return None  # "The price of the ticket …. Its …"
-        self.learned[entity.name.casefold()] = Kind(pronoun)
+        self.learned[entity.name.casefold()] = EntityKind(pronoun)
         if not possessive:
             return Mention(entity.name, entity.name)
-        is_plural = entity.name.endswith("s") and entity.kind is Kind.MANY
+        is_plural = entity.name.endswith("s") and entity.kind is EntityKind.MANY
         ending = "'" if is_plural else "'s"
         return Mention(entity.name, entity.name + ending)
 
@@ -241,23 +243,23 @@ class Discourse:
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
-        if heading and heading.kind is Kind.UNKNOWN and not _is_written(heading.name, self.text):
+        if (
+            heading
+            and heading.kind is EntityKind.UNKNOWN
+            and not _is_written(heading.name, self.text)
+        ):
             heading = None  # it may be no person: "Practicing By Yourself"
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
             return None  # two possible referents
         # So far only things were spoken of, as in "Recognition came slowly."
-        unnamed = (
-            self.subject is None
-            or not self.subject.name
-            or self.subject.kind in (Kind.THING, Kind.MANY)
-        )
+        unnamed = self.subject is None or not self.subject.name or self.subject.kind in THINGS
         entity = known or candidate
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
-            kinds = {kind(tree.words[token]) for token in proper}
-            if not tree.has_dep(proper, ("obj",)) and Kind(who) not in kinds:
+            kinds = {entity_kind(tree.words[token]) for token in proper}
+            if not tree.has_dep(proper, ("obj",)) and EntityKind(who) not in kinds:
                 entity = topic
         if entity:
             self.people[who] = entity
@@ -342,7 +344,7 @@ class Discourse:
         """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
-        is_person = kind(name) is not Kind.UNKNOWN or _SOMEBODY.search(self.text)
+        is_person = entity_kind(name) is not EntityKind.UNKNOWN or _SOMEBODY.search(self.text)
         if not is_person and name not in self.text:
             return None  # "Small Cars", "Spanish Rice"
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
@@ -375,9 +377,9 @@ class Discourse:
         self._remember_other_subjects(tree, head, subject)
         entity = self._entity(tree, subject, mentions) or Entity("")
         if head != tree.root and before_this and before_this.name not in ("", entity.name):
-            self.objects |= before_this.kind is Kind.MANY
-            self.object |= before_this.kind is not Kind.MANY
-        if entity.proper and entity.kind is Kind.UNKNOWN:
+            self.objects |= before_this.kind is EntityKind.MANY
+            self.object |= before_this.kind is not EntityKind.MANY
+        if entity.proper and entity.kind is EntityKind.UNKNOWN:
             entity = self._learn(tree, head, entity)
         self.subject = entity
         if entity.proper:
@@ -392,7 +394,7 @@ class Discourse:
         )
         someone = someone or noun in LEXICON["relatives"] or tree.tags[subject] in PROPER
         self.rival = someone and not entity.proper
-        one = entity.name and entity.kind is not Kind.MANY
+        one = entity.name and entity.kind is not EntityKind.MANY
         if one and tree.tags[head] == "NN" and tree.child(head, "cop") is not None:
             self.sorts[tree.lower[head]] = entity
 
@@ -472,11 +474,11 @@ class Discourse:
             person = True
         else:
             return entity
-        learned = Kind.PERSON if person else Kind.THING
+        learned = EntityKind.PERSON if person else EntityKind.THING
         self.learned[entity.name.casefold()] = learned
         return Entity(entity.name, learned, proper=True)
 
-    def _kind(self, name: str) -> Kind:
+    def _kind(self, name: str) -> EntityKind:
         """Return the kind that a name in the passage denotes.
 
         The passage, the headings, and the words of the name tell it.
@@ -486,13 +488,11 @@ class Discourse:
         words = set(name.lower().split())
         for heading in self.headings.path:
             parts = heading.name.lower().split()
-            if words <= set(parts) and (
-                heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}
-            ):
-                if heading.kind is Kind.MANY and len(words) < len(parts):
-                    return Kind.THING
+            if words <= set(parts) and (heading.kind in THINGS or words & {parts[0], parts[-1]}):
+                if heading.kind is EntityKind.MANY and len(words) < len(parts):
+                    return EntityKind.THING
                 return heading.kind
-        return kind(name)
+        return entity_kind(name)
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
         asides = [child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES]
@@ -561,10 +561,10 @@ class Discourse:
         if not capital and not is_mistaken:
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
-            return Entity(name, Kind.MANY, proper)
+            return Entity(name, EntityKind.MANY, proper)
         if proper:
             return Entity(name, self._kind(name), proper=True)
-        noun_kind = Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING
+        noun_kind = EntityKind.PERSON if tree.lower[subject] in PEOPLE else EntityKind.THING
         return Entity(name, noun_kind)
 
 
@@ -613,7 +613,8 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.is_plural(thing):
         return False
     if tree.tags[thing] in PROPER:
-        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is Kind(who)
+        name = " ".join(tree.words[token] for token in tree.subtree(thing))
+        return entity_kind(name) is EntityKind(who)
     if noun in _MEN or noun in _WOMEN:
         meant = _MEN if who == "he" else _WOMEN
         return noun in meant
@@ -735,9 +736,7 @@ def is_noun_phrase(heading: str) -> bool:
 
 def _opens_with_verb(heading: str) -> bool:
     """Return whether the first word of a heading may be an order: "Support unique symbols"."""
-    from factoid.propositions.syntax.propositionizer import _parser
-
-    nlp = _parser()
+    nlp = load_parser()
     doc, words = tokenize(nlp, f"Please {heading.lower()}.")
     tree = Tree(nlp(doc), words)
     return tree.tags[1] == "VB" and tree.root == 1
@@ -745,9 +744,7 @@ def _opens_with_verb(heading: str) -> bool:
 
 def _is_nominal(text: str) -> bool:
     """Return whether a text is parsed as a noun with what belongs to it."""
-    from factoid.propositions.syntax.propositionizer import _parser
-
-    nlp = _parser()
+    nlp = load_parser()
     doc, words = tokenize(nlp, text)
     tree = Tree(nlp(doc), words)
     if tree.tags[tree.root] not in NOUN and not (len(words) == 1 and tree.tags[0] in ("UH", "FW")):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Sequence
+from functools import cache
+from importlib.resources import as_file, files
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -175,6 +177,15 @@ class Tree:
 def tokens(items: Iterable[Item]) -> set[int]:
     """Return the tokens among items."""
     return {item for item in items if isinstance(item, int)}
+
+
+@cache
+def load_parser() -> Language:
+    """Return the dependency parser that ships with the package."""
+    import spacy
+
+    with as_file(files("factoid.propositions.syntax") / "model") as path:
+        return spacy.load(path)
 
 
 def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:

@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from factoid.errors import StoreError, StoreFormatError
+from factoid.files.disk_errors import store_error
 from factoid.files.sqlite import FILE, committing, drop_log, has_news, is_mixed
 from factoid.forks import at_work, follow, refused_after_fork
 from factoid.store.database.records import DamagedRowError
-from factoid.store.database.schema import failure, open_reader, prepare
+from factoid.store.database.schema import open_reader, open_writer
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction
 from factoid.store.database.vector_file import VectorFiles
@@ -40,15 +41,16 @@ class Connections:
         self._file: os.stat_result | None = None  # that was opened
         self._had_log = True  # when a reader opened the store
         follow(self)
-        if read_only and path is not None:
-            self._had_log = log_of(path).exists()
-            try:
-                self._idle.append(open_reader(path, read_only=True))
-            except BaseException:
-                self.close()  # leaves the folder as it was
-                raise
-        else:
-            self._writer = prepare(path)
+        with at_work():
+            if read_only and path is not None:
+                self._had_log = log_of(path).exists()
+                try:
+                    self._idle.append(open_reader(path, read_only=True))
+                except BaseException:
+                    self.close()  # leaves the folder as it was
+                    raise
+            else:
+                self._writer = open_writer(path)
         if path is not None:
             self._file = (path / FILE).stat()
 
@@ -129,7 +131,8 @@ class Connections:
 
     def check_writable(self) -> None:
         """Raise StoreError if the store is read-only or closed."""
-        self._writing_connection()
+        with at_work(), self._lock:  # after a fork this opens the file
+            self._writing_connection()
 
     def close(self) -> None:
         """Close all connections; those in use close when they are returned.
@@ -199,7 +202,7 @@ class Connections:
                     "that to write"
                 )
             self._check_place()  # otherwise a new store could be made where this one was
-            self._writer = prepare(self.path)  # after a fork
+            self._writer = open_writer(self.path)  # after a fork
         return self._writer
 
     def _close_all(self) -> None:
@@ -234,7 +237,7 @@ class Connections:
         if isinstance(error, sqlite3.Error):
             if self.closed:
                 return _closed()
-            return failure(place, error)
+            return store_error(place, error)
         remedy = (
             "Restore it from a backup, or let verify (factoid store verify) report what has to be "
             "added again"

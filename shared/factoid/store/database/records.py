@@ -40,6 +40,8 @@ def to_json(metadata: Metadata) -> str:
     Raises:
         InvalidInputError: No JSON reads back equal, or the metadata hold too much.
     """
+    if not metadata:
+        return "{}"
     check_size(metadata)
     values = dict(metadata)
     with suppress(TypeError, ValueError):

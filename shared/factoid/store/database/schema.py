@@ -12,6 +12,7 @@ from pathlib import Path
 
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
+from factoid.files.disk_errors import explain_disk_error, store_error
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
 from factoid.propositions.cache import SQL as PROPOSITIONS
@@ -54,9 +55,12 @@ _UPGRADE = (
     "new store with this one (factoid store import)"
 )
 _PAGE = 8192
+# KiB of the database that the writing connection keeps in memory: ids and digests come in no order,
+# so each of them would otherwise be a page to read.
+_CACHE = 32_768
 
 
-def prepare(path: Path | None) -> sqlite3.Connection:
+def open_writer(path: Path | None) -> sqlite3.Connection:
     """Open the database in a folder for writing, creating it if absent; None for one in memory.
 
     Raises StoreError.
@@ -76,6 +80,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
             connection.execute(f"PRAGMA page_size = {_PAGE}")
             if path is not None:
                 sqlite.use_wal(connection)
+                connection.execute(f"PRAGMA cache_size = -{_CACHE}")
                 # A committed add survives a power cut.
                 connection.execute("PRAGMA synchronous = FULL")
             if is_new:
@@ -87,7 +92,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
                 f"{path} is read-only, and was opened for writing ({error}): open it with "
                 "read_only=True"
             ) from error
-        raise failure(target, error, "opened") from error
+        raise store_error(target, error, "opened") from error
     return connection
 
 
@@ -116,18 +121,8 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
             connection.execute("PRAGMA query_only = ON")
             stack.pop_all()
     except sqlite3.Error as error:
-        raise failure(str(file), error, "opened") from error
+        raise store_error(str(file), error, "opened") from error
     return connection
-
-
-def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError:
-    """Return the error to raise when SQLite reports one during an operation on the store."""
-    if sqlite.is_damage(error):
-        return StoreFormatError(
-            f"{target} cannot be {done} as a store: {error}. Restore it from a backup or index "
-            "again elsewhere"
-        )
-    return StoreError(f"{target} cannot be {done}: {sqlite.explain(error)}")
 
 
 def local_folder(path: str | Path) -> Path:
@@ -171,7 +166,7 @@ def check_folder(path: Path) -> None:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
         raise StoreError(
-            f"cannot make the folder {path} for a store: {sqlite.explain(error)}"
+            f"cannot make the folder {path} for a store: {explain_disk_error(error)}"
         ) from error
 
 

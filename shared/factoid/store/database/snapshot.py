@@ -49,20 +49,28 @@ _UNDER = """passages.id = units.parent_id AND +passages.granularity = 'passage'
 _BLOCK = 10_000  # vectors read at a time
 _UNITS = 1_000  # units with vectors, the same
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
-_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder", "vectors")
+_TEXTS = (
+    "settings",
+    "dtype",
+    "embed_template",
+    "embed_metadata",
+    "late_chunking",
+    "encoder",
+    "vectors",
+)
 _HIGHEST = 1 << 62
 
 # The digest of a document from which units were deleted, since its text still holds them.
 INCOMPLETE = "incomplete"
 # Faster than calling the enumeration for each unit.
-_KINDS = {str(kind): kind for kind in Granularity}
+_BY_NAME = {str(granularity): granularity for granularity in Granularity}
 
 # Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
 Allowed = Callable[[RowIds, RowIds], NDArray[np.bool_]]
 
 
 class StoredUnit(NamedTuple):
-    """A unit and its vector of shape (dim,), or None if it is not searched."""
+    """A unit and its vector of shape (dim,), or None if it has none."""
 
     unit: Unit
     vector: Vectors | None
@@ -225,7 +233,7 @@ class Snapshot:
         """Return the number of units of each granularity."""
         sql = "SELECT granularity, count(*) FROM units GROUP BY granularity"
         counts = dict(self.connection.execute(sql).fetchall())
-        return {kind: counts[kind] for kind in Granularity if kind in counts}
+        return {name: counts[name] for name in Granularity if name in counts}
 
     def totals(self) -> dict[str, int]:
         """Count units, documents with a text, distinct vectors and distinct metadata."""
@@ -249,19 +257,19 @@ class Snapshot:
         except ValueError as error:
             raise DamagedRowError("granularities", what="the record of") from error
 
-    def searched(self) -> tuple[Granularity, ...]:
+    def encoded_granularities(self) -> tuple[Granularity, ...]:
         """Return the granularities that have units with vectors, coarsest first."""
         return tuple(filter(self.has_vectors, Granularity))
 
-    def has_vectors(self, kind: Granularity) -> bool:
+    def has_vectors(self, granularity: Granularity) -> bool:
         """Return whether a granularity has units with vectors."""
         sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
-        return bool(self.values(sql, [kind]))
+        return bool(self.values(sql, [granularity]))
 
-    def searched_units(
+    def encoded_units(
         self,
         passage_ids: Sequence[str],
-        kind: Granularity,
+        granularity: Granularity,
         unit_ids: Sequence[str] | None,
         allowed: Allowed | None = None,
     ) -> list[Unit]:
@@ -271,8 +279,8 @@ class Snapshot:
         """
         sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS} JOIN units AS passages ON {_UNDER}
             WHERE passages.id IN (SELECT value FROM json_each(:passages))
-            AND units.granularity = :kind AND units.vector IS NOT NULL"""  # noqa: S608
-        values = {"passages": to_array(passage_ids), "kind": kind}
+            AND units.granularity = :granularity AND units.vector IS NOT NULL"""  # noqa: S608
+        values = {"passages": to_array(passage_ids), "granularity": granularity}
         if unit_ids is not None:
             sql += " AND units.row IN (SELECT value FROM json_each(:chosen))"
             values["chosen"] = to_array(self.unit_rows(unit_ids).tolist())
@@ -295,10 +303,10 @@ class Snapshot:
         """
         sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.document = (SELECT row FROM documents WHERE id = :document)
-            AND units.granularity = :kind AND"""  # noqa: S608
+            AND units.granularity = :granularity AND"""  # noqa: S608
         values = {
             "document": document,
-            "kind": granularity,
+            "granularity": granularity,
             "start": start,
             "end": end,
             "count": count,
@@ -327,6 +335,10 @@ class Snapshot:
         """Return those of some ids that documents have, by row."""
         sql = f"SELECT row, id FROM documents WHERE id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
+
+    def document_ids_with_texts(self) -> list[str]:
+        """Return the ids of documents whose texts are stored, oldest first."""
+        return self.values("SELECT id FROM documents WHERE text IS NOT NULL ORDER BY row")
 
     def documents_where(self, condition: Condition) -> list[str]:
         """Return the ids of documents with a text and a unit that passes a filter, oldest first."""
@@ -365,6 +377,13 @@ class Snapshot:
         Shape: (n, dim).
         """
         return self.vector_file.read(rows).astype(np.float32, copy=False)
+
+    def deleted_vectors(self) -> int:
+        """Count the vectors of deleted units that are still in the file of vectors."""
+        if self.meta.get("vectors") is None:
+            return 0
+        [present] = self.values("SELECT count(*) FROM vectors")
+        return self.vector_file.count_to(self._last_row("vectors")) - int(present)
 
     def vector_rows(self) -> RowIds:
         """Return the rows of all vectors, ascending. Shape: (n,)."""
@@ -422,22 +441,22 @@ class Snapshot:
         """Return the columns of the units with vectors for which a condition holds.
 
         `LEXICAL` stands for passages, also those without vectors; each has its own row as the id of
-        its vector. In the condition, `:kind` is the granularity.
+        its vector. In the condition, `:granularity` is the granularity.
         """
+        name = granularity
         vector = "units.vector"
-        kind = granularity
-        if granularity == LEXICAL:
+        if name == LEXICAL:
+            granularity = Granularity.PASSAGE
             vector = "units.row"
-            kind = Granularity.PASSAGE
         parent = "units.row"
         join = ""
-        if kind is not Granularity.PASSAGE:
+        if granularity != Granularity.PASSAGE:
             parent = "coalesce(passages.row, units.row)"
             join = f"LEFT JOIN units AS passages ON {_UNDER}"
         sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata
             FROM units {join} WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
-        rows = self.connection.execute(sql, {"kind": kind, **parameters})
-        return Columns.of(_table(rows, granularity, width=5).T)
+        rows = self.connection.execute(sql, {"granularity": granularity, **parameters})
+        return Columns.of(_table(rows, name, width=5).T)
 
     def passage_vectors(
         self, documents: RowIds | None = None
@@ -608,13 +627,13 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     rows = list(rows)
     contents = map(itemgetter(slice(1, None)), rows)
     for row, actual in zip(rows, checksums(contents), strict=True):
-        written, _, _, start, end, unit_id, text, kind, *origin = row
+        written, _, _, start, end, unit_id, text, name, *origin = row
         document_id, parent_id, title, section, metadata, payload, visible = origin
         texts = (unit_id, text, document_id, parent_id, title, section, payload, visible)
         right = type(start) is type(end) is int and set(map(type, texts)) == {str}
         if actual != written or not right:
             raise DamagedRowError(unit_id, what="unit")
-        granularity = _KINDS.get(kind) or Granularity(kind)
+        granularity = _BY_NAME.get(name) or Granularity(name)
         place = (granularity, document_id, parent_id, start, end)
         parsed = _metadata(unit_id, metadata)
         units.append(Unit(unit_id, text, *place, title, section, parsed, payload, visible))

@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import IO, Any
@@ -53,6 +53,21 @@ _PARAMETERS = 500  # of one statement
 # The texts of a unit.
 _TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")
 _texts_of = attrgetter(*_TEXTS)
+_values_of = attrgetter(
+    "start",
+    "end",
+    "id",
+    "text",
+    "granularity",
+    "document_id",
+    "parent_id",
+    "title",
+    "section",
+    "payload",
+    "visible",
+)
+# SQLite takes longer to bind a member of an enumeration than a string.
+_NAMES = {kind: kind.value for kind in Granularity}
 
 _UNIT_COLUMNS = (
     "checksum",
@@ -77,7 +92,7 @@ _INSERT_UNIT = f"""INSERT INTO units ({", ".join(_UNIT_COLUMNS)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a call deletes or changes, by one of these: see `UnitStore.delete`.
+    """The units that a call deletes or changes, by one of these fields (see `UnitStore.delete`).
 
     Raises:
         InvalidInputError: None or several are given, or a string in place of a list.
@@ -108,6 +123,8 @@ class Transaction(Snapshot):
     def __init__(self, connection: sqlite3.Connection, vector_files: VectorFiles) -> None:
         super().__init__(connection, vector_files)
         self._unsynced = False  # whether vectors were added that the disk may not hold yet
+        # A random step: copies of a store that are written apart never share a generation, so no
+        # cache of one is taken for a cache of the other.
         self._new_generation = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last_row_before = self._last_row("units")
         self._changed: set[int] = set()
@@ -147,55 +164,58 @@ class Transaction(Snapshot):
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Insert new units that passed `check_unit`.
 
-        Vectors are those of the searched units, by position.
+        Vectors are by the position of their unit; a unit may have none.
         """
         document_ids = dict.fromkeys(unit.document_id for unit in units)
         documents = self._document_rows(document_ids)
+        # Units of a document mostly share one dict of metadata, which is written as JSON once.
         distinct = {id(unit.metadata): unit.metadata for unit in units}
-        texts = {key: to_json(metadata) for key, metadata in distinct.items()}
-        metadata_rows = self._metadata_rows(texts.values())
+        metadata_texts = {key: to_json(metadata) for key, metadata in distinct.items()}
+        metadata_rows = self._metadata_rows(metadata_texts.values())
         vector_rows = self._vector_rows(vectors)
-        next_row = self._last_row("units") + 1
+        first = self._last_row("units") + 1
         rows = []
-        for position, unit in enumerate(units):
-            row = next_row + position
-            vector = vector_rows.get(position)
-            metadata = texts[id(unit.metadata)]
+        for row, unit in enumerate(units, first):
+            start, end, unit_id, text, kind, document_id, *others = _values_of(unit)
+            parent_id, title, section, payload, visible = others
+            granularity = _NAMES[kind]
+            vector = vector_rows.get(row - first)
+            metadata = metadata_texts[id(unit.metadata)]
             # The checksum covers the values of `UNIT`, in their order: the document's id and the
             # text of the metadata, where the row has numbers.
             written = checksum(
                 row,
                 vector,
-                unit.start,
-                unit.end,
-                unit.id,
-                unit.text,
-                unit.granularity,
-                unit.document_id,
-                unit.parent_id,
-                unit.title,
-                unit.section,
+                start,
+                end,
+                unit_id,
+                text,
+                granularity,
+                document_id,
+                parent_id,
+                title,
+                section,
                 metadata,
-                unit.payload,
-                unit.visible,
+                payload,
+                visible,
             )
             rows.append(
                 (
                     written,
                     row,
                     vector,
-                    unit.start,
-                    unit.end,
-                    unit.id,
-                    unit.text,
-                    unit.granularity,
-                    documents[unit.document_id],
-                    unit.parent_id,
-                    unit.title,
-                    unit.section,
+                    start,
+                    end,
+                    unit_id,
+                    text,
+                    granularity,
+                    documents[document_id],
+                    parent_id,
+                    title,
+                    section,
                     metadata_rows[metadata],
-                    unit.payload,
-                    unit.visible,
+                    payload,
+                    visible,
                 )
             )
         try:
@@ -379,7 +399,14 @@ class Transaction(Snapshot):
         )
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "embed_metadata", "dim", "vectors"):
+        for key in (
+            "encoder",
+            "embed_template",
+            "embed_metadata",
+            "late_chunking",
+            "dim",
+            "vectors",
+        ):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()
@@ -484,7 +511,7 @@ class Transaction(Snapshot):
                 "same encoder"
             )
         with np.errstate(over="ignore"):
-            stored = matrix.astype(self.dtype)
+            stored = matrix.astype(self.dtype, copy=False)
         if not np.isfinite(stored).all():
             raise EncoderMismatchError(
                 f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it"
@@ -506,7 +533,9 @@ class Transaction(Snapshot):
             first = self._last_row("vectors") + 1
             added = list(enumerate(new, start=first))
             self.connection.executemany("INSERT INTO vectors (row, digest) VALUES (?, ?)", added)
-            self.vector_file.add(first, stored[list(new.values())])
+            if len(new) < len(digests):
+                stored = stored[list(new.values())]
+            self.vector_file.add(first, stored)
             self._unsynced = True
             rows |= {digest: row for row, digest in added}
         return {position: rows[digest] for position, digest in zip(vectors, digests, strict=True)}
@@ -550,8 +579,33 @@ class Transaction(Snapshot):
 
     def _log_children(self, parents: Sequence[str]) -> None:
         """Log the units under added or removed passages: their parent changes."""
-        sql = f"SELECT row FROM units WHERE parent_id {AMONG}"  # noqa: S608
-        self._log(self.values(sql, [to_array(parents)]))
+        sql = f"SELECT row FROM units WHERE parent_id {AMONG} AND row <= ?"  # noqa: S608
+        self._log(self.values(sql, [to_array(parents), self._last_row_before]))
+
+
+def check_units(units: Sequence[Unit]) -> None:
+    """Raise InvalidInputError if one of some units could not be read back."""
+    if not _are_sound(units):
+        for unit in units:
+            check_unit(unit)
+
+
+def _are_sound(units: Sequence[Unit]) -> bool:
+    """Return whether all units are as nearly all are: this is faster than to check each."""
+    texts: list[object] = []
+    ids: list[str] = []
+    for unit in units:
+        texts += _texts_of(unit)
+        is_usual = (
+            type(unit.granularity) is Granularity
+            and type(unit.metadata) is dict
+            and _is_place(unit.start)
+            and _is_place(unit.end)
+        )
+        if not is_usual:
+            return False
+        ids += unit.id, unit.parent_id, unit.document_id
+    return _are_texts(texts) and "\0" not in "".join(ids)
 
 
 def check_unit(unit: Unit) -> None:
@@ -580,9 +634,9 @@ def _is_place(place: object) -> bool:
     return type(place) is int and abs(place) < _LIMIT
 
 
-def _are_texts(values: tuple[object, ...]) -> bool:
+def _are_texts(values: Collection[object]) -> bool:
     """Return whether all values pass `check_text`, at once."""
-    if set(map(type, values)) != {str}:
+    if not set(map(type, values)) <= {str}:
         return False
     try:
         "".join(values).encode()  # type: ignore[arg-type]

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from factoid.errors import StoreError
 from factoid.files.atomic import sync_folder
-from factoid.files.sqlite import explain
+from factoid.files.disk_errors import explain_disk_error
+from factoid.files.regular import open_regular
 from factoid.store.database.records import DamagedRowError
 
 Rows = NDArray[np.int64]
@@ -42,6 +43,7 @@ _HEADER = (
 )
 _CHECKSUM = 4  # bytes
 _BLOCK = 10_000  # records that are copied or checked at a time
+_WRITTEN = 1_000  # vectors that become records at a time: their memory is used again
 _GROWN = 1.5  # by which memory grows
 _HIGHEST = 1 << 62  # row
 _NAME = re.compile("[0-9a-f]{16}")
@@ -128,15 +130,18 @@ class VectorFile:
             last = int(rows[min(start + _BLOCK, len(rows)) - 1])
             out.write(self._up_to(int(places.max()) + 1, last)[places].tobytes())
 
+    def count_to(self, last: int) -> int:
+        """Return how many records there are up to a row, those of deleted vectors included."""
+        return len(self._listed) + max(0, last - self._before)
+
     def add(self, first: int, vectors: Numbers) -> None:
         """Write vectors under rows from the first one on, over what may be there. Shape: (n, dim).
 
         Raises:
             StoreError: They cannot be written.
         """
-        records = self._records(first, vectors)
         place = len(self._listed) + first - self._before - 1
-        end = place + len(records)
+        end = place + len(vectors)
         if self.path is None:
             with self._lock:
                 if end > len(self._numbers):
@@ -144,15 +149,17 @@ class VectorFile:
                     grown[:place] = self._numbers[:place]
                     self._numbers = grown
                     self._checked = np.ones(len(grown), np.bool_)
-                self._numbers[place:end] = records
+                self._numbers[place:end] = self._records(first, vectors)
             return
         try:
             with self.path.open("r+b") as out:
-                out.seek(self._begin + place * records.shape[1] * self.dtype.itemsize)
-                out.write(records.tobytes())
+                out.seek(self._begin + place * self._width * self.dtype.itemsize)
+                for start in range(0, len(vectors), _WRITTEN):
+                    block = vectors[start : start + _WRITTEN]
+                    out.write(self._records(first + start, block).data)
         except OSError as error:
             raise StoreError(
-                f"the vectors in {self.path} cannot be written: {explain(error)}"
+                f"the vectors in {self.path} cannot be written: {explain_disk_error(error)}"
             ) from error
 
     def sync(self) -> None:
@@ -168,7 +175,7 @@ class VectorFile:
                 os.fsync(out.fileno())
         except OSError as error:
             raise StoreError(
-                f"the vectors in {self.path} cannot be written: {explain(error)}"
+                f"the vectors in {self.path} cannot be written: {explain_disk_error(error)}"
             ) from error
 
     def read(self, rows: Rows) -> Numbers:
@@ -219,7 +226,7 @@ class VectorFile:
 
     def _map(self, path: Path) -> None:
         """Map a file into memory, as it is now."""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             try:
                 self._content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             except (OSError, ValueError):  # of a disk that cannot map files; of an empty one
@@ -295,7 +302,7 @@ class VectorFile:
             self._map(path)
         except OSError as error:
             raise DamagedRowError(
-                f"{path.name} ({explain(error)})", what="the file of vectors"
+                f"{path.name} ({explain_disk_error(error)})", what="the file of vectors"
             ) from error
 
     def _as_records(self) -> Numbers:
@@ -308,9 +315,12 @@ class VectorFile:
         """Return vectors as records, with their checksums. Shapes: (n, dim) to (n, width)."""
         records = np.empty((len(vectors), self._width), self.dtype)
         records[:, : self.dim] = vectors
+        content = records.reshape(-1).view(np.uint8).data
+        size = self.dim * self.dtype.itemsize
+        starts = range(0, len(content), self._width * self.dtype.itemsize)
         checksums = []
-        for row, record in enumerate(records, first):
-            checksums.append(zlib.crc32(record[: self.dim], row & 0xFFFFFFFF))
+        for row, start in enumerate(starts, first):
+            checksums.append(zlib.crc32(content[start : start + size], row & 0xFFFFFFFF))
         numbers = np.array(checksums, "<u4").view(self.dtype)
         records[:, self.dim :] = numbers.reshape(len(vectors), -1)
         return records
@@ -354,7 +364,7 @@ class VectorFiles:
             file = VectorFile(path, dim, dtype)
         except OSError as error:
             raise DamagedRowError(
-                f"{path.name} ({explain(error)})", what="the file of vectors"
+                f"{path.name} ({explain_disk_error(error)})", what="the file of vectors"
             ) from error
         # A search of an earlier generation goes on with the one before.
         before = dict(list(self._open.items())[-1:])
@@ -391,7 +401,7 @@ class VectorFiles:
                 os.fsync(out.fileno())
             sync_folder(self.folder)
         except OSError as error:
-            raise StoreError(f"{path} cannot be written: {explain(error)}") from error
+            raise StoreError(f"{path} cannot be written: {explain_disk_error(error)}") from error
 
     def sweep(self, name: str | None) -> None:
         """Remove all files but the one with a name.

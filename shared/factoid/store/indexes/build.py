@@ -1,4 +1,7 @@
-"""Read, build, update and write the indexes of a store: those of vectors, and the one of words."""
+"""Read, build, update and write the indexes of a store.
+
+They are those of vectors, the one of words, and the one of mixed passages, which filters need.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,16 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors, encoded_text
 from factoid.errors import InvalidInputError, StoreError
-from factoid.files.sqlite import explain
+from factoid.files.disk_errors import explain_disk_error
 from factoid.progress import progress_bar
 from factoid.ranking import LEXICAL, Columns, Scale
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.compared import changed_units, compared_units
-from factoid.store.indexes.live import IndexState
-from factoid.store.indexes.wall import MixedPassagesBuilder
+from factoid.store.indexes.state import IndexState
 from factoid.store.settings import Settings
 from factoid.units import Granularity
-from factoid.vectors import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind
+from factoid.vectors import AUTO, RowIds, VectorIndex, load, normalized, save, usable_kind
 from factoid.vectors.files import index_files
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.vector_index import membership, sample
@@ -98,7 +100,7 @@ class VectorBuilder:
             evenly = np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)
             ids, places = np.unique(state.columns.vectors[evenly], return_inverse=True)
             vectors = snapshot.vectors(ids)[places]
-            state.scale = Scale.of(prepare(vectors, self.settings.similarity))
+            state.scale = Scale.of(normalized(vectors, self.settings.similarity))
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
@@ -222,6 +224,36 @@ class LexicalBuilder:
         save(path, stamp, arrays, in_pieces=state.index.in_pieces)
 
 
+class MixedPassagesBuilder:
+    """Keeps the columns of passages over units with other metadata, and of these units.
+
+    It has no files.
+    """
+
+    def read(self, path: Path, _: Snapshot, **__: Any) -> None:
+        """Return nothing: there are no files."""
+
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:
+        """Apply the changes since a generation; None reads everything."""
+        last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
+        touched = None
+        if since is not None and last:
+            touched = snapshot.touched_passages(since, last[0])
+        if touched is None:
+            state.columns = snapshot.mixed_passages()
+            return
+        changed, passages = touched
+        if not len(changed) and not len(passages):
+            return
+        before = state.columns
+        above = np.union1d(changed, passages)
+        stale = membership(before.rows, changed) | membership(before.parents, above)
+        state.columns = before.replaced(before.rows[stale], snapshot.mixed_passages(passages))
+
+    def write(self, state: IndexState, path: Path) -> None:
+        """Write nothing."""
+
+
 Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
@@ -270,7 +302,9 @@ def remove_indexes(folder: Path, names: Iterable[str]) -> None:
             for file in index_files(folder / name):
                 file.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"the indexes in {folder} cannot be removed: {explain(error)}") from error
+        raise StoreError(
+            f"the indexes in {folder} cannot be removed: {explain_disk_error(error)}"
+        ) from error
 
 
 def _state(

@@ -1,4 +1,4 @@
-"""Which units a search at one granularity compares with the query.
+"""Choose the units that a search at one granularity compares with the query.
 
 These are the units of that granularity. A passage that has none is compared all the same: by its
 units of the other fine granularity or, without these, as a whole. So it does not matter how finely
@@ -19,7 +19,8 @@ from factoid.units import Granularity
 from factoid.vectors import RowIds
 from factoid.vectors.vector_index import membership
 
-_OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND units.granularity = :kind"
+_OF_GRANULARITY = "units.granularity = :granularity"
+_OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND {_OF_GRANULARITY}"
 _TOUCHED = "SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)"
 
 
@@ -35,7 +36,7 @@ def compared_units(
         DamagedRowError: The index entry of a passage is damaged.
     """
     if documents is None:
-        columns = snapshot.unit_columns(granularity, "units.granularity = :kind", {})
+        columns = snapshot.unit_columns(granularity, _OF_GRANULARITY, {})
     else:
         columns = snapshot.unit_columns(
             granularity, _OF_DOCUMENTS, {"documents": to_array(documents.tolist())}
@@ -61,7 +62,7 @@ def changed_units(
     changed = ascending(logged)
     values = {"last": last, "changed": json.dumps(changed.tolist())}
     if granularity in (Granularity.PASSAGE, LEXICAL):
-        where = f"units.granularity = :kind AND units.row IN ({_TOUCHED})"
+        where = f"{_OF_GRANULARITY} AND units.row IN ({_TOUCHED})"
         return changed, snapshot.unit_columns(granularity, where, values)
     sql = f"SELECT DISTINCT document FROM units WHERE row IN ({_TOUCHED})"  # noqa: S608
     present = np.array(snapshot.values(sql, values), np.int64)
@@ -95,10 +96,10 @@ def _with_substitutes(
     if documents is None:
         documents = snapshot.all_document_rows()
     bare = documents[~membership(documents, columns.documents)]
-    searched = np.union1d(owners[lacking], bare)
-    if not len(searched):
+    incomplete = np.union1d(owners[lacking], bare)
+    if not len(incomplete):
         return columns
-    among = {"documents": to_array(searched.tolist())}
+    among = {"documents": to_array(incomplete.tolist())}
     others = snapshot.unit_columns(SUBSTITUTES[granularity], _OF_DOCUMENTS, among)
     in_passage = membership(others.parents, passages[lacking])
     in_bare_document = (others.parents == others.rows) & membership(others.documents, bare)

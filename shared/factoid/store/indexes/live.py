@@ -1,132 +1,30 @@
-"""The indexes and columns of each granularity, held in memory and updated from the database."""
+"""Hold the indexes of an open store in memory, and update them from the database."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeVar
 
 from factoid.errors import StoreError
 from factoid.files.arrays import ChangedPieceError
 from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
-from factoid.filters import Condition
 from factoid.forks import at_work, follow
-from factoid.ranking import LEXICAL, Columns, Scale
+from factoid.ranking import LEXICAL
+from factoid.store.database.connections import Connections
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.wall import Wall
-from factoid.vectors import RowIds, sweep
-from factoid.vectors.vector_index import membership
+from factoid.store.indexes.build import Builder
+from factoid.store.indexes.state import IndexState
+from factoid.vectors import sweep
 
-if TYPE_CHECKING:
-    from factoid.store.database.connections import Connections
-    from factoid.store.indexes.build import Builder
-    from factoid.store.options import SearchOptions
-
-Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
-_SELECTIONS = 16  # kept for repeated filters
 _STRIPES = 32  # more searches than this at a time wait for each other
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class IndexState:
-    """One index in memory, and the columns of its units.
-
-    It may change only under the exclusive lock.
-    """
-
-    granularity: str  # or `LEXICAL` for the words of passages, or `MIXED_PASSAGES`
-    # That all else belongs to; None before anything was read or built.
-    generation: int | None = None
-    index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
-    columns: Columns = field(default_factory=Columns.empty)
-    # Whether units of this granularity are in it, and not only others in their place.
-    has_own: bool = False
-    scale: Scale | None = None  # of the scores of the vectors, as they are compared
-    built_for: int = 0  # vectors or texts when the index was built
-    written: int | None = None  # the generation of its files on disk, if it has any
-    saved: bool = True  # whether the files on disk are equal
-    doubted: bool = False  # whether files are to be checked whole before they are used
-    # Units that the latest filters allow.
-    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)
-    # The same, of the index of mixed passages.
-    walls: OrderedDict[str, Wall] = field(default_factory=OrderedDict)
-    # Of that index: all passages and their metadata, once a filter needs them.
-    passages: tuple[RowIds, RowIds] | None = None
-
-    def stamp(self) -> dict[str, Any]:
-        """Return the facts that are written with the index."""
-        return {
-            "granularity": self.granularity,
-            "generation": self.generation,
-            "built_for": self.built_for,
-        }
-
-    def wall(self, snapshot: Snapshot, condition: Condition) -> Wall:
-        """Return what a filter lets through. This is the index of mixed passages."""
-        key = None
-        wall = None
-        if not callable(condition):
-            key = repr(condition)
-            wall = self.walls.get(key)
-        if wall is None:
-            wall = Wall.of(snapshot, condition, key, self)
-            _remember(self.walls, key, wall)
-        return wall
-
-    def passage_metadata(self, snapshot: Snapshot) -> tuple[RowIds, RowIds]:
-        """Return the rows of all passages, and of their metadata.
-
-        This is the index of mixed passages. Shapes: (n,).
-        """
-        if self.passages is None:
-            self.passages = snapshot.passage_metadata()
-        return self.passages
-
-    def selection(self, snapshot: Snapshot, options: SearchOptions, wall: Wall | None) -> Mask:
-        """Return a mask of the units that a wall and the ids of a search allow.
-
-        At least one of both is given. Shape: (n,).
-        """
-        document_ids = options.document_ids
-        unit_ids = options.unit_ids
-        masks: list[Mask] = []
-        if wall is not None:
-            allowed = None
-            if wall.key is not None:
-                allowed = self.selections.get(wall.key)
-            if allowed is None:
-                allowed = wall.allowed(self.columns.rows, self.columns.metadata)
-                _remember(self.selections, wall.key, allowed)
-            masks.append(allowed)
-        if document_ids is not None:
-            masks.append(membership(self.columns.documents, snapshot.document_rows(document_ids)))
-        if unit_ids is not None:
-            masks.append(membership(self.columns.rows, snapshot.unit_rows(unit_ids)))
-        if len(masks) == 1:
-            return masks[0]
-        mask: Mask = np.logical_and.reduce(masks)
-        return mask
-
-
-def _remember(latest: OrderedDict[str, T], key: str | None, value: T) -> None:
-    """Keep a value among the latest ones; one without a key is not kept."""
-    if key is None:
-        return
-    latest[key] = value  # one operation, so that threads may do it at once
-    while len(latest) > _SELECTIONS:
-        latest.popitem(last=False)
 
 
 class LiveIndexes:
@@ -169,7 +67,7 @@ class LiveIndexes:
         """
         self._make_locks()
         if not prepared:
-            self.states = {kind: IndexState(kind) for kind in self.states}
+            self.states = {name: IndexState(name) for name in self.states}
 
     def add(self, name: str, builder: Builder) -> None:
         """Hold a further index, unless it is there."""
@@ -181,8 +79,8 @@ class LiveIndexes:
 
         self.alone(added)
 
-    def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
-        """Do some work with a snapshot and up-to-date indexes of these granularities.
+    def at(self, names: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
+        """Do some work with a snapshot and the up-to-date indexes of these names.
 
         Meanwhile no index changes here.
         """
@@ -193,8 +91,9 @@ class LiveIndexes:
                 if self._alone in (None, threading.get_ident()):
                     # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
-                        states = list(map(self.states.__getitem__, kinds))
-                        if {state.generation for state in states} <= {snapshot.generation}:
+                        states = [self.states[name] for name in names]
+                        current = snapshot.generation
+                        if all(state.generation == current for state in states):
                             try:
                                 return work(snapshot, states)
                             except ChangedPieceError as error:
@@ -204,7 +103,7 @@ class LiveIndexes:
                 pass
         if damage is not None:
             self.alone(partial(self._doubt, *damage))
-        return self._refreshed(kinds, work)
+        return self._refreshed(names, work)
 
     def alone(self, work: Callable[[], T]) -> T:
         """Do some work while nobody searches here, and no index is changed or written.
@@ -225,8 +124,8 @@ class LiveIndexes:
 
     def refresh(self, *, progress: bool | None = None) -> None:
         """Update all indexes."""
-        for kind in list(self.states):
-            self._refreshed([kind], lambda *_: None, progress=progress)
+        for name in list(self.states):
+            self._refreshed([name], lambda *_: None, progress=progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files.
@@ -239,14 +138,14 @@ class LiveIndexes:
         """Drop what is in memory; files stay."""
 
         def forget() -> None:
-            empty = {kind: IndexState(kind) for kind in self.states}
+            empty = {name: IndexState(name) for name in self.states}
             self.states.update(empty)  # one operation, which Ctrl-C does not divide
 
         self.alone(forget)
 
     def _refreshed(
         self,
-        kinds: Sequence[str],
+        names: Sequence[str],
         work: Callable[[Snapshot, list[IndexState]], T],
         *,
         progress: bool | None = None,
@@ -256,11 +155,11 @@ class LiveIndexes:
         def refreshed() -> T:
             with self._connections.reading() as snapshot:
                 try:
-                    states = [self._refresh(kind, snapshot, progress) for kind in kinds]
+                    states = [self._refresh(name, snapshot, progress) for name in names]
                     return work(snapshot, states)
                 except ChangedPieceError as error:
                     self._doubt(error, self.states[LEXICAL])
-                    states = [self._refresh(kind, snapshot, progress) for kind in kinds]
+                    states = [self._refresh(name, snapshot, progress) for name in names]
                     return work(snapshot, states)
 
         return self.alone(refreshed)
@@ -278,29 +177,31 @@ class LiveIndexes:
             )
             self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
 
-    def _refresh(self, kind: str, snapshot: Snapshot, progress: bool | None) -> IndexState:
+    def _refresh(self, name: str, snapshot: Snapshot, progress: bool | None) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""
-        state = self.states[kind]
-        builder = self._builders[kind]
+        state = self.states[name]
+        builder = self._builders[name]
         folder = self._connections.path
         if state.generation == snapshot.generation:
             return state
         if state.generation is None:
             stored = None
             if folder is not None:
-                stored = builder.read(folder / kind, snapshot, later=not state.doubted)
-            state = stored or IndexState(kind)
-            self.states[kind] = state
+                stored = builder.read(folder / name, snapshot, later=not state.doubted)
+            state = stored or IndexState(name)
+            self.states[name] = state
         since = state.generation
         state.generation = None  # no half-updated index is used if this is interrupted
         state.selections.clear()
         state.walls.clear()
         state.passages = None
-        columns = state.columns
+        columns_before = state.columns
         if progress is None:
             progress = self._progress
         builder.update(state, snapshot, since, progress=progress)
-        state.saved = state.saved and state.columns is columns
+        # A builder puts other columns in their place if anything has changed.
+        if state.columns is not columns_before:
+            state.saved = False
         state.generation = snapshot.generation
         return state
 

@@ -13,10 +13,8 @@ the others do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,15 +25,12 @@ from factoid.store.database.snapshot import Snapshot
 from factoid.units import Unit
 from factoid.vectors.vector_index import membership
 
-if TYPE_CHECKING:
-    from factoid.store.indexes.live import IndexState
-
 MIXED_PASSAGES = "mixed passages"  # the name of the index
 
 
 @dataclass(frozen=True, eq=False)
 class Wall:
-    """What a filter lets through at one generation of a store."""
+    """The wall of a filter at one generation of a store: what may pass."""
 
     condition: Condition
     key: str | None  # of a filter that may be remembered
@@ -46,14 +41,28 @@ class Wall:
 
     @classmethod
     def of(
-        cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState
+        cls,
+        snapshot: Snapshot,
+        condition: Condition,
+        key: str | None,
+        mixed: Columns,
+        all_passages: Callable[[Snapshot], tuple[Ids, Ids]],
     ) -> Wall:
-        """Return what a filter lets through, from the index of mixed passages."""
+        """Return what a filter lets through.
+
+        Args:
+            snapshot: That of the generation.
+            condition: The filter.
+            key: As the attribute.
+            mixed: The passages over units with other metadata, and these units.
+            all_passages: Returns the rows of all passages and of their metadata. It is called only
+                for filters that name a granularity.
+        """
         passing = passing_rows(snapshot.connection, condition)
-        closed = _closed(snapshot, condition, passing, mixed.columns)
+        closed = _closed(snapshot, condition, passing, mixed)
         if judges_kinds(snapshot.connection, condition) and snapshot.has_units_of_passages:
             # The filter may name the granularity: a passage can fail where its units pass.
-            passages, metadata = mixed.passage_metadata(snapshot)
+            passages, metadata = all_passages(snapshot)
             closed = np.union1d(closed, passages[~membership(metadata, passing)])
         return cls(condition, key, passing, closed)
 
@@ -128,33 +137,3 @@ def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Colum
     groups = mixed.by("passage")
     is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
     return groups.keys[is_closed]
-
-
-class MixedPassagesBuilder:
-    """Keeps the columns of passages over units with other metadata, and of these units.
-
-    It has no files.
-    """
-
-    def read(self, path: Path, _: Snapshot, **__: Any) -> None:
-        """Return nothing: there are no files."""
-
-    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:
-        """Apply the changes since a generation; None reads everything."""
-        last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
-        touched = None
-        if since is not None and last:
-            touched = snapshot.touched_passages(since, last[0])
-        if touched is None:
-            state.columns = snapshot.mixed_passages()
-            return
-        changed, passages = touched
-        if not len(changed) and not len(passages):
-            return
-        before = state.columns
-        above = np.union1d(changed, passages)
-        stale = membership(before.rows, changed) | membership(before.parents, above)
-        state.columns = before.replaced(before.rows[stale], snapshot.mixed_passages(passages))
-
-    def write(self, state: IndexState, path: Path) -> None:
-        """Write nothing."""

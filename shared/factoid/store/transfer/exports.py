@@ -23,15 +23,16 @@ from factoid._optional import require
 from factoid.encode import Vectors, to_matrix
 from factoid.errors import InvalidInputError, StoreError, UnreadableFileError, shown
 from factoid.files.atomic import move_into_place, part_beside
+from factoid.files.disk_errors import explain_disk_error
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import filled_lines, located, parse_json, parse_object
 from factoid.files.parquet import read_rows
-from factoid.files.sqlite import explain, row_checksum
+from factoid.files.sqlite import row_checksum
 from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
-from factoid.store.ingest import encode
+from factoid.store.encoding import encode
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import check_identity
 from factoid.units import Document, Granularity, Unit, document_unit
@@ -72,7 +73,7 @@ def export(
             )
             move_into_place(part, target)
     except OSError as error:
-        raise StoreError(f"cannot export to {target}: {explain(error)}") from error
+        raise StoreError(f"cannot export to {target}: {explain_disk_error(error)}") from error
     return int(about["records"])
 
 
@@ -215,7 +216,7 @@ class _Import:
                 missing.append(stored.unit)
             if not has_vector or stored.vector is not None:
                 embedded.add(stored.unit.granularity)
-        store.search_also(embedded)
+        store.encode_also(embedded)
         encoded: dict[str, Vectors] = {}
         for position, vector in encode(store, missing).items():
             encoded[missing[position].id] = vector
@@ -310,7 +311,9 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
             f"what describes the export differs from what was written. {_AGAIN}"
         )
     records = described.get("records")
-    names = list(map(described.get, ("encoder", "embed_template", "embed_metadata")))
+    names = []
+    for name in ("encoder", "embed_template", "embed_metadata", "late_chunking"):
+        names.append(described.get(name))
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(
             f"expected the number of records, and names of encoder and template, got {shown(about)}"
@@ -348,9 +351,9 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
             content[name] = value
     written = content.pop("checksum", None)
     vector = content.pop("vector", None)
-    kind = Granularity(str(content.get("granularity")))
+    granularity = Granularity(str(content.get("granularity")))
     try:
-        unit = Unit(**content | {"granularity": kind})
+        unit = Unit(**content | {"granularity": granularity})
         vector = None if vector is None else to_matrix([vector], 1)[0]
     except (TypeError, ValueError, OverflowError) as error:
         expected = (
@@ -359,4 +362,8 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
         raise InvalidInputError(f"{error}: expected the fields {expected}") from error
     check_unit(unit)
     to_json(unit.metadata)
-    return StoredUnit(unit, vector), "vector" in record or kind is Granularity.DOCUMENT, written
+    return (
+        StoredUnit(unit, vector),
+        "vector" in record or granularity is Granularity.DOCUMENT,
+        written,
+    )

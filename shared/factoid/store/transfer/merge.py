@@ -55,7 +55,7 @@ def merge(
         for ids in tracked(_blocks(theirs), show=progress, unit=" blocks"):
             with target.transaction() as writing:
                 counts.update(_put(writing, theirs, ids, keep=keep))
-        store.search_also(theirs.searched())
+        store.encode_also(theirs.encoded_granularities())
         counts["propositions"] = _merge_propositions(target, theirs.connection)
     return dict(counts)
 
@@ -69,7 +69,7 @@ def _put(
 ) -> dict[str, int]:
     """Add documents of the other store with their units; return counts as `merge` does."""
     # -- What made the vectors --
-    names = ("encoder", "embed_template", "embed_metadata")
+    names = ("encoder", "embed_template", "embed_metadata", "late_chunking")
     identity = {name: theirs.meta.get(name) for name in names}
     check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
     similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}

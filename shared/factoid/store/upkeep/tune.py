@@ -21,9 +21,9 @@ from factoid.ranking import Weights
 from factoid.store.indexes.compared import compared_units
 from factoid.store.opened import OpenedStore
 from factoid.store.options import SearchOptions
-from factoid.store.search import Query, search
+from factoid.store.search import Queries, search
 from factoid.units import Granularity, Unit, check_text, whole_number
-from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
+from factoid.vectors import VectorIndex, check_kind, kinds_to_try, normalized
 from factoid.vectors.kinds import candidates
 from factoid.words import stands_in
 
@@ -109,8 +109,8 @@ def tune(
             queries = snapshot.vectors(chosen[:withheld])
     count, dim = vectors.shape
     # Prepared for the store's similarity, and from here on compared by the inner product.
-    queries = VectorIndex(dim, similarity=store.similarity).prepare(queries)
-    vectors = prepare(vectors, store.similarity)
+    queries = VectorIndex(dim, similarity=store.similarity).normalized_queries(queries)
+    vectors = normalized(vectors, store.similarity)
     k = min(k, count)
     exact = VectorIndex(dim)
     exact.add(np.arange(count), vectors)
@@ -182,7 +182,7 @@ def _measured(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsReport:
-    """What `UnitStore.tune_weights` found.
+    """The result of `UnitStore.tune_weights`.
 
     MRR is the mean of 1 / the rank of the first right passage among twenty, or 0.
     """
@@ -225,7 +225,7 @@ def tune_weights(
     ranks = np.zeros((len(choices), len(pairs)))
     for row, weights in zip(ranks, tracked(choices, show=progress, unit=" weights"), strict=True):
         options = SearchOptions(granularity=granularity, weights=weights)
-        results = search(store, Query.of(store, texts, vectors, _DEPTH, options))
+        results = search(store, Queries.of(store, texts, vectors, _DEPTH, options))
         for column, (hits, (_, answers)) in enumerate(zip(results, pairs, strict=True)):
             row[column] = next(
                 (1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)),

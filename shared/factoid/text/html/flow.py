@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html.entities import html5
 
-from factoid.text.blocks import Block, Kind, Lead, Span, Visible, VisibleText
+from factoid.text.blocks import Block, BlockKind, Lead, Span, Visible, VisibleText
 from factoid.text.html.tags import BOLD, BOUNDARIES, CODE, HEADINGS, ITEMS, KEEPS_SPACE, LISTS, Tag
 from factoid.words import RAISED
 
@@ -301,7 +301,7 @@ class Flow:
             self._add_block(visible, end, is_pre)
 
     def _add_block(self, visible: Visible, end: int, is_pre: bool) -> None:
-        kind: Kind = "paragraph"
+        kind: BlockKind = "paragraph"
         level = 0
         leads: tuple[Lead, ...] = ()
         entry = self.lists[-1] if self.lists else None

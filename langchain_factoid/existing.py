@@ -1,0 +1,552 @@
+"""LangChain's vector stores as the core searches them: any one, and the known ones exactly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
+
+from factoid.framework import (
+    LANGCHAIN_STORES,
+    InvalidInputError,
+    KnownStore,
+    Metric,
+    Question,
+    Row,
+    Tree,
+    known_store,
+    own_row_id,
+    scoped_row_id,
+)
+
+_PAGE = 1_000  # rows that are listed, written or removed together
+
+# The names under which stores search by a vector, with scores.
+_BY_VECTOR = (
+    "similarity_search_with_score_by_vector",
+    "similarity_search_by_vector_with_relevance_scores",
+    "similarity_search_by_vector_with_score",
+)
+
+
+class LangChainCollection:
+    """A vector store of LangChain's of which nothing but the base class is known.
+
+    It is searched without filters, and only the order of what it returns counts.
+    """
+
+    known: KnownStore | None = None
+
+    def __init__(self, store: VectorStore) -> None:
+        self.store: Any = store
+        self._metric: Metric | None = None
+
+    def metric(self) -> Metric | None:
+        """Return what the store's scores mean."""
+        if self._metric is None and self.known is not None:
+            self._metric = self.known.metric(self.store)  # which may ask a server
+        return self._metric
+
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors; else the store embeds texts itself."""
+        return self.known is not None and self.known.embeds == "vectors"
+
+    def is_exact(self) -> bool:
+        """Return whether fewer rows than asked for are all that there are."""
+        return self.known is not None and self.known.is_exact(self.store)
+
+    # -- Searching --
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        """Return the rows nearest to a question, best first."""
+        options = self._filter(condition) | self._options(limit)
+        if self.known is None or question.vector is None:
+            return self._in_order(question, limit)
+        search = getattr(self.store, self._by_vector(""))
+        return self._scored(search(question.vector.tolist(), k=limit, **options))
+
+    async def anearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        """Do the same as `nearest` without blocking the event loop."""
+        if self.known is None or not self.known.awaits or question.vector is None:
+            return await asyncio.to_thread(self.nearest, question, limit, condition)
+        options = self._filter(condition) | self._options(limit)
+        search = getattr(self.store, self._by_vector("a"))
+        return self._scored(await search(question.vector.tolist(), k=limit, **options))
+
+    def _in_order(self, question: Question, limit: int) -> list[Row]:
+        """Return the rows as the store orders them, without scores."""
+        documents = self.store.similarity_search(question.text, k=limit)
+        return [self._row(document) for document in documents]
+
+    def _by_vector(self, prefix: str) -> str:
+        for name in _BY_VECTOR:
+            if hasattr(self.store, prefix + name):
+                return prefix + name
+        raise InvalidInputError(
+            f"{type(self.store).__name__} has none of the methods {', '.join(_BY_VECTOR)}: a newer "
+            "version of its package may have one"
+        )
+
+    def _filter(self, condition: Tree | None) -> dict[str, Any]:
+        """Return a filter under the name that the store has for it; nothing for everything."""
+        if self.known is None or condition is None:
+            return {}
+        native = self.known.form.filter(condition)
+        if native is None:
+            return {}
+        return {self.known.argument: native}
+
+    def _options(self, limit: int) -> dict[str, Any]:
+        """Return what else a search of so many rows needs."""
+        del limit
+        return {}
+
+    def _scored(self, results: Sequence[tuple[Document, float]]) -> list[Row]:
+        return [self._row(document, float(score)) for document, score in results]
+
+    def _row(self, document: Document, score: float = 0.0) -> Row:
+        name = document.id or str(document.metadata.get("_id") or document.metadata.get("pk", ""))
+        return Row(
+            own_row_id(document.metadata, name), document.page_content, document.metadata, score
+        )
+
+    # -- Rows by id --
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        """Return the rows with these ids, in any order."""
+        return [self._row(document) for document in self.store.get_by_ids(list(ids))]
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Add rows; those with an id that is there are replaced."""
+        for start in range(0, len(rows), _PAGE):
+            self._put(rows[start : start + _PAGE])
+
+    def _put(self, rows: Sequence[Row]) -> None:
+        ids = [self._stored_id(row.id) for row in rows]
+        metadatas = [dict(row.metadata) for row in rows]
+        texts = [row.text for row in rows]
+        if self.takes_vectors() and all(row.vector is not None for row in rows):
+            vectors = [list(row.vector or ()) for row in rows]
+            self._put_embedded(texts, vectors, metadatas, ids)
+            return
+        documents = []
+        for text, metadata, row_id in zip(texts, metadatas, ids, strict=True):
+            documents.append(Document(page_content=text, metadata=metadata, id=row_id))
+        self.store.add_documents(documents, ids=ids)
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        self.store.add_embeddings(texts, vectors, metadatas=metadatas, ids=ids)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove rows; unknown ids are ignored."""
+        for start in range(0, len(ids), _PAGE):
+            self._remove(list(map(self._stored_id, ids[start : start + _PAGE])))
+
+    def _remove(self, ids: list[str]) -> None:
+        self.store.delete(ids)
+
+    def _stored_id(self, row_id: str) -> str:
+        return row_id
+
+    # -- All rows --
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        """Yield all rows, or at least those that meet a condition."""
+        del condition
+        raise InvalidInputError(f"{type(self.store).__name__} cannot list its rows")
+
+    def leaves(self, condition: Tree) -> bool | None:
+        """Return whether any row meets a condition; None if that is not known."""
+        del condition
+        return None
+
+
+class _Known(LangChainCollection):
+    """One of the known stores."""
+
+    def __init__(self, store: VectorStore, known: KnownStore) -> None:
+        super().__init__(store)
+        self.known = known
+
+    def _native(self, condition: Tree | None) -> Any:
+        """Return a filter in the store's form; None for everything."""
+        return next(iter(self._filter(condition).values()), None)
+
+
+class _InMemory(_Known):
+    def _filter(self, condition: Tree | None) -> dict[str, Any]:
+        options = super()._filter(condition)
+        if not options:
+            return {}
+        passes = options["filter"]
+        return {"filter": lambda document: passes(document.metadata)}
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+            record = {"id": name, "vector": vector, "text": text, "metadata": metadata}
+            self.store.store[name] = record
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        del condition
+        for record in list(self.store.store.values()):
+            metadata = record["metadata"]
+            name = own_row_id(metadata, record["id"])
+            yield Row(name, record["text"], metadata, vector=record["vector"])
+
+
+class _FAISS(_Known):
+    def _options(self, limit: int) -> dict[str, Any]:
+        del limit
+        # It filters what it fetched, 20 rows by default: all of them have to be.
+        return {"fetch_k": max(1, self.store.index.ntotal)}
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        if not self.store.index.ntotal:
+            return []
+        return super().nearest(question, limit, condition)
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        known = {*self.store.index_to_docstore_id.values()}
+        return super().get([name for name in ids if name in known])
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        self._remove(ids)  # it refuses ids that it has
+        self.store.add_embeddings(
+            list(zip(texts, vectors, strict=True)), metadatas=metadatas, ids=ids
+        )
+
+    def _remove(self, ids: list[str]) -> None:
+        known = {*self.store.index_to_docstore_id.values()}
+        present = [name for name in dict.fromkeys(ids) if name in known]
+        if present:  # it refuses ids that it does not have
+            self.store.delete(present)
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        del condition
+        for place, name in list(self.store.index_to_docstore_id.items()):
+            row = self._row(self.store.docstore.search(name))
+            vector = self.store.index.reconstruct(place).tolist()
+            yield Row(row.id, row.text, row.metadata, vector=vector)
+
+
+class _Chroma(_Known):
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        self.store._collection.upsert(
+            ids=ids, embeddings=vectors, documents=texts, metadatas=metadatas
+        )
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        where = self._native(condition)
+        start = 0
+        while True:
+            page = self.store.get(
+                where=where,
+                limit=_PAGE,
+                offset=start,
+                include=["documents", "metadatas", "embeddings"],
+            )
+            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
+            for name, text, metadata, vector in zip(*columns, strict=True):
+                fields = metadata or {}
+                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
+            if not page["ids"]:
+                return
+            start += len(page["ids"])
+
+    def leaves(self, condition: Tree) -> bool | None:
+        page = self.store.get(where=self._native(condition), limit=1, include=[])
+        return bool(page["ids"])
+
+
+class _PGVector(_Known):
+    """Ids are those of the table, which all collections share: they hold the collection's name."""
+
+    def _stored_id(self, row_id: str) -> str:
+        return scoped_row_id(self.store.collection_name, row_id)
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        return super().get(list(map(self._stored_id, ids)))
+
+    def _remove(self, ids: list[str]) -> None:
+        self.store.delete(ids, collection_only=True)
+
+    def _rows(self, condition: Tree | None, session: Any) -> Any:
+        table = self.store.EmbeddingStore
+        collection = self.store.get_collection(session)
+        rows = session.query(table).filter(table.collection_id == collection.uuid)
+        native = self._native(condition)
+        if native is not None:
+            rows = rows.filter(self.store._create_filter_clause(native))
+        return rows
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        last = ""
+        while True:
+            with self.store._make_sync_session() as session:
+                table = self.store.EmbeddingStore
+                rows = self._rows(condition, session)
+                page = rows.filter(table.id > last).order_by(table.id).limit(_PAGE).all()
+                records = []
+                for row in page:
+                    records.append((row.id, row.document, row.cmetadata or {}, row.embedding))
+            for name, text, metadata, vector in records:
+                yield Row(own_row_id(metadata, name), text, metadata, vector=list(vector))
+            if len(records) < _PAGE:
+                return
+            last = records[-1][0]
+
+    def leaves(self, condition: Tree) -> bool | None:
+        with self.store._make_sync_session() as session:
+            return bool(self._rows(condition, session).limit(1).count())
+
+
+class _PGVectorStore(_Known):
+    def __init__(self, store: Any, known: KnownStore) -> None:
+        super().__init__(store, known)
+        if store._PGVectorStore__vs.metadata_json_column is None:
+            raise InvalidInputError(
+                "PGVectorStore needs a column for any metadata: make the table with "
+                "init_vectorstore_table(..., store_metadata=True)"
+            )
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        rows: list[Row] = []
+        for start in range(0, len(ids), _PAGE):
+            rows += super().get(ids[start : start + _PAGE])
+        return rows
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        where = self._native(condition)
+        start = 0
+        while True:
+            page = self.store.get(where=where, limit=_PAGE, offset=start)
+            columns = (page["ids"], page["documents"], page["metadatas"])
+            for name, text, metadata in zip(*columns, strict=True):
+                yield Row(own_row_id(metadata, name), text, metadata)
+            if len(page["ids"]) < _PAGE:
+                return
+            start += _PAGE
+
+    def leaves(self, condition: Tree) -> bool | None:
+        return bool(self.store.get(where=self._native(condition), limit=1)["ids"])
+
+
+class _Qdrant(_Known):
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        place = None
+        while True:
+            points, place = self.store.client.scroll(
+                self.store.collection_name,
+                scroll_filter=self._native(condition),
+                limit=_PAGE,
+                offset=place,
+                with_vectors=True,
+            )
+            for point in points:
+                metadata = point.payload.get(self.store.metadata_payload_key) or {}
+                text = point.payload.get(self.store.content_payload_key, "")
+                vector = point.vector
+                if isinstance(vector, Mapping):
+                    vector = vector[self.store.vector_name]
+                yield Row(own_row_id(metadata, str(point.id)), text, metadata, vector=vector)
+            if place is None:
+                return
+
+    def leaves(self, condition: Tree) -> bool | None:
+        points, _ = self.store.client.scroll(
+            self.store.collection_name,
+            scroll_filter=self._native(condition),
+            limit=1,
+            with_payload=False,
+        )
+        return bool(points)
+
+
+class _Milvus(_Known):
+    def __init__(self, store: Any, known: KnownStore) -> None:
+        super().__init__(store, known)
+        if store.auto_id or not (store.enable_dynamic_field or store._metadata_field):
+            raise InvalidInputError(
+                "Milvus needs ids of ours and any metadata: open it with "
+                "Milvus(..., auto_id=False, enable_dynamic_field=True)"
+            )
+
+    def _exists(self) -> bool:
+        return bool(self.store.client.has_collection(self.store.collection_name))
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        if not self._exists():
+            return []
+        return super().nearest(question, limit, condition)
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        if not self._exists():
+            return []
+        records = self.store.client.get(self.store.collection_name, ids=list(ids))
+        return list(map(self._of_record, records))
+
+    def _of_record(self, record: Mapping[str, Any]) -> Row:
+        fields = dict(record)
+        vector = fields.pop(self.store._vector_field, None)
+        text = fields.pop(self.store._text_field, "")
+        name = str(fields.pop(self.store._primary_field, ""))
+        if self.store._metadata_field:
+            fields = fields[self.store._metadata_field]
+        return Row(own_row_id(fields, name), text, fields, vector=vector)
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        if self._exists():
+            self._remove(ids)  # an insert does not replace
+        self.store.add_embeddings(texts, vectors, metadatas=metadatas, ids=ids)
+
+    def _remove(self, ids: list[str]) -> None:
+        if self._exists() and ids:
+            self.store.client.delete(self.store.collection_name, ids=ids)
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        if not self._exists():
+            return
+        pages = self.store.client.query_iterator(
+            self.store.collection_name,
+            batch_size=_PAGE,
+            filter=self._native(condition) or "",
+            output_fields=["*"],
+        )
+        while page := pages.next():
+            yield from map(self._of_record, page)
+        pages.close()
+
+    def leaves(self, condition: Tree) -> bool | None:
+        if not self._exists():
+            return False
+        records = self.store.client.query(
+            self.store.collection_name,
+            filter=self._native(condition),
+            output_fields=[self.store._primary_field],
+            limit=1,
+        )
+        return bool(records)
+
+
+class _Pinecone(_Known):
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        rows = []
+        for start in range(0, len(ids), 100):
+            reply = self.store.index.fetch(
+                ids=list(ids[start : start + 100]), namespace=self.store._namespace or ""
+            )
+            for vector in reply.vectors.values():
+                metadata = dict(vector.metadata or {})
+                text = metadata.pop(self.store._text_key, "")
+                rows.append(Row(own_row_id(metadata, vector.id), text, metadata))
+        return rows
+
+
+class _Elasticsearch(_Known):
+    def _options(self, limit: int) -> dict[str, Any]:
+        # Without it no search finds more than 50.
+        return {"custom_query": partial(_with_candidates, limit)}
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        reply = self.store.client.mget(index=self.store._store.index, ids=list(ids))
+        rows = []
+        for record in reply["docs"]:
+            if record.get("found"):
+                source = record["_source"]
+                metadata = source.get("metadata") or {}
+                name = own_row_id(metadata, record["_id"])
+                rows.append(Row(name, source.get("text", ""), metadata))
+        return rows
+
+
+def _with_candidates(limit: int, body: dict[str, Any], _query: str | None) -> dict[str, Any]:
+    """Return a query of Elasticsearch that compares as many candidates as it returns."""
+    body["knn"]["num_candidates"] = limit
+    return body
+
+
+class _Weaviate(_Known):
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        """Return rows by a search for vectors alone: its scores are normalised in each search."""
+        options = self._filter(condition)
+        if question.vector is None:
+            return self._in_order(question, limit)
+        documents = self.store.similarity_search(
+            question.text, k=limit, vector=question.vector.tolist(), alpha=1, **options
+        )
+        return [self._row(document) for document in documents]
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        rows = []
+        collection = self.store._client.collections.get(self.store._index_name)
+        for name in ids:
+            record = collection.query.fetch_object_by_id(name)
+            if record is not None:
+                metadata = dict(record.properties)
+                text = str(metadata.pop(self.store._text_key, ""))
+                rows.append(Row(own_row_id(metadata, name), text, metadata))
+        return rows
+
+
+_CLASSES: dict[str, type[_Known]] = {
+    "InMemoryVectorStore": _InMemory,
+    "FAISS of langchain-community": _FAISS,
+    "Chroma": _Chroma,
+    "PGVector": _PGVector,
+    "PGVectorStore": _PGVectorStore,
+    "Qdrant": _Qdrant,
+    "Milvus": _Milvus,
+    "Pinecone": _Pinecone,
+    "Elasticsearch": _Elasticsearch,
+    "Weaviate": _Weaviate,
+}
+
+
+def collection_of(store: VectorStore) -> LangChainCollection:
+    """Return a vector store as the core searches it.
+
+    Raises:
+        InvalidInputError: It is not a vector store, or was opened in a way that cannot work.
+    """
+    if not isinstance(store, VectorStore):
+        raise InvalidInputError(
+            f"vectorstore must be a LangChain VectorStore, got {type(store).__name__}"
+        )
+    known = known_store(store, LANGCHAIN_STORES)
+    if known is None:
+        return LangChainCollection(store)
+    return _CLASSES[known.name](store, known)

@@ -1,0 +1,201 @@
+"""The seam to a vector store of any make, and the steps of work that are done through it.
+
+Work over a store is a generator that yields requests and receives what they return: it is written
+once, and run by `run` or `arun`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from factoid.encode import Vectors
+from factoid.existing.contract import Row
+from factoid.existing.known import KnownStore, Metric
+from factoid.filters import Tree
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query and its vector, which is made once."""
+
+    text: str
+    vector: Vectors | None  # shape: (dim,); None where the store embeds queries itself
+
+
+class Collection(Protocol):
+    """A vector store as the adapters of both frameworks show it."""
+
+    known: KnownStore | None  # None for a store that is not in the table
+
+    def metric(self) -> Metric | None:
+        """Return what the scores of this store mean."""
+
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors; else the store embeds texts itself."""
+
+    def is_exact(self) -> bool:
+        """Return whether fewer rows than asked for are all that there are."""
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        """Return the rows nearest to a question, best first.
+
+        They may be fewer than the limit, and some may not meet the condition.
+        """
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        """Return the rows with these ids, in any order; unknown ones are left out."""
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Add rows; those with an id that is there are replaced. Rows may have vectors."""
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove rows; unknown ids are ignored."""
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        """Yield all rows, or at least those that meet a condition, in any order.
+
+        Raises:
+            InvalidInputError: The store cannot list its rows.
+        """
+
+    def leaves(self, condition: Tree) -> bool | None:
+        """Return whether any row meets a condition, without a vector; None if that is not known."""
+
+    async def anearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        """Do the same as `nearest` without blocking the event loop."""
+
+
+class Request(Protocol):
+    """One call to a store."""
+
+    def run(self, collection: Collection) -> Any:
+        """Return what the store returns."""
+
+    async def arun(self, collection: Collection) -> Any:
+        """Return the same without blocking the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Ask for the rows nearest to a question."""
+
+    question: Question
+    limit: int
+    condition: Tree
+
+    def run(self, collection: Collection) -> list[Row]:
+        """Return the rows, best first."""
+        return collection.nearest(self.question, self.limit, self.condition)
+
+    async def arun(self, collection: Collection) -> list[Row]:
+        """Return the rows, best first."""
+        return await collection.anearest(self.question, self.limit, self.condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """Ask for rows by id."""
+
+    ids: Sequence[str]
+
+    def run(self, collection: Collection) -> list[Row]:
+        """Return the rows in any order."""
+        if not self.ids:
+            return []
+        return collection.get(self.ids)
+
+    async def arun(self, collection: Collection) -> list[Row]:
+        """Return the rows in any order."""
+        return await asyncio.to_thread(self.run, collection)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Add or replace rows."""
+
+    rows: Sequence[Row]
+
+    def run(self, collection: Collection) -> None:
+        """Do it."""
+        if self.rows:
+            collection.put(self.rows)
+
+    async def arun(self, collection: Collection) -> None:
+        """Do it in a thread."""
+        await asyncio.to_thread(self.run, collection)
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Remove rows by id."""
+
+    ids: Sequence[str]
+
+    def run(self, collection: Collection) -> None:
+        """Do it."""
+        if self.ids:
+            collection.remove(self.ids)
+
+    async def arun(self, collection: Collection) -> None:
+        """Do it in a thread."""
+        await asyncio.to_thread(self.run, collection)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Ask whether any row meets a condition."""
+
+    condition: Tree
+
+    def run(self, collection: Collection) -> bool | None:
+        """Return it; None if that is not known."""
+        return collection.leaves(self.condition)
+
+    async def arun(self, collection: Collection) -> bool | None:
+        """Return it; None if that is not known."""
+        return await asyncio.to_thread(self.run, collection)
+
+
+Steps = Generator[Request, Any, T]
+
+
+def run(steps: Steps[T], collection: Collection) -> T:
+    """Do work over a store."""
+    reply = None
+    while True:
+        try:
+            request = steps.send(reply)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        reply = request.run(collection)
+
+
+async def arun(steps: Steps[T], collection: Collection) -> T:
+    """Do work over a store without blocking the event loop."""
+    reply = None
+    while True:
+        try:
+            request = await asyncio.to_thread(_next, steps, reply)
+        except _EndError as end:
+            return end.value  # type: ignore[no-any-return]
+        reply = await request.arun(collection)
+
+
+class _EndError(Exception):
+    """Carries a result out of a thread: StopIteration cannot leave one."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _next(steps: Steps[T], reply: Any) -> Request:
+    try:
+        return steps.send(reply)
+    except StopIteration as end:
+        raise _EndError(end.value) from None

@@ -1,0 +1,210 @@
+"""Find k distinct parents in a store that ranks units and knows no parents.
+
+The fetch grows, or found parents are excluded, until there are enough. A short answer never counts
+as the end: an HNSW index may return 40 rows whatever it is asked for, and none behind a filter. It
+is the end only where the store compares all vectors, or says without a search that nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from factoid.existing.collection import Leaves, Nearest, Question, Steps
+from factoid.existing.contract import DOCUMENT, GRANULARITY, PASSAGE, Row, is_unit
+from factoid.filters import All, Comparison, Operator, Tree, matches
+from factoid.units import Granularity
+
+_PER_PARENT = 4  # rows of the first fetch for each parent that is wanted
+_LEAST = 30  # rows of the first fetch
+_PER_CALL = 20  # rows for each parent whose rows are asked for
+_GROWTH = 4
+_MOST_EXCLUDED = 5_000  # parents in one filter
+
+PARENT_KEYS = {"passage": PASSAGE, "document": DOCUMENT}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a store can do, as far as the loop has to know."""
+
+    most: int  # rows of one search
+    filters: bool  # whether it has filters that are known
+    excludes: bool  # whether its filters can exclude values
+    is_exact: bool  # whether fewer rows than asked for are all that there are
+
+
+@dataclass(slots=True)
+class Found:
+    """The rows that were found, best first, each once."""
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    complete: bool = False  # enough parents, or all that there are
+    calls: int = 0
+    # whether rows of a parent after its best may be missing
+    has_gaps: bool = False
+
+    def parents(self, key: str) -> list[str]:
+        """Return the parents of the rows, best first."""
+        names: dict[str, None] = {}
+        for row in self.rows.values():
+            names[str(row.metadata[key])] = None
+        return list(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """What may be found: a tree that the store may understand, and a test of each row."""
+
+    tree: Tree | None
+    passes: Callable[[Row], bool]
+
+
+def condition(
+    kinds: Sequence[Granularity],
+    wall: Wall,
+    *others: Tree,
+    key: str = PASSAGE,
+    excluded: Sequence[str] = (),
+) -> Tree:
+    """Return the condition for units of some granularities.
+
+    There is no list in it that is empty: stores refuse it, or let everything pass.
+    """
+    names = [kind.value for kind in kinds]
+    parts: list[Tree] = [Comparison(GRANULARITY, Operator.IN, names), *others]
+    if wall.tree is not None:
+        parts.append(wall.tree)
+    if excluded:
+        parts.append(Comparison(key, Operator.NIN, list(excluded)))
+    return All(tuple(parts))
+
+
+def nearest_parents(
+    question: Question,
+    goal: int,
+    kinds: Sequence[Granularity],
+    wall: Wall,
+    limits: Limits,
+    *,
+    key: str = PASSAGE,
+    only: Sequence[Tree] = (),
+) -> Steps[Found]:
+    """Find the rows nearest to a question until they have `goal` distinct parents.
+
+    Args:
+        question: What is asked.
+        goal: How many parents are wanted.
+        kinds: The granularities that are compared.
+        wall: What may be found.
+        limits: What the store can do.
+        key: What tells parents apart: the key of the passage, the document, or the unit.
+        only: Further conditions.
+    """
+    result = Found()
+    first = min(max(_LEAST, _PER_PARENT * goal), limits.most)
+    limit = first
+    excluded: list[str] = []
+    may_exclude = limits.excludes and key in PARENT_KEYS.values()
+    has_grown = False
+    longest = 0  # of the pages of one filter
+    while True:
+        asked = condition(kinds, wall, *only, key=key, excluded=excluded)
+        rows = yield Nearest(question, limit, asked)
+        result.calls += 1
+        before = len(result.rows)
+        _take(result, rows, asked, wall)
+        parents = result.parents(key)
+        if len(parents) >= goal:
+            result.complete = True
+            return result
+        is_short = len(rows) < limit
+        has_new = len(result.rows) > before
+        is_longer = len(rows) > longest
+        longest = len(rows)
+        if is_short and limits.is_exact:
+            result.complete = True
+            return result
+        # -- The next page: of other parents, or a longer one --
+        if may_exclude and has_new and len(parents) <= _MOST_EXCLUDED:
+            excluded = parents
+            result.has_gaps = True
+            limit = first
+            has_grown = False
+            longest = 0
+        elif limit < limits.most and (has_new or is_longer or not has_grown):
+            limit = min(limit * _GROWTH, limits.most)
+            has_grown = True
+        else:
+            break
+    result.complete = yield from _is_end(kinds, wall, only, key, parents, may_exclude)
+    return result
+
+
+def _is_end(
+    kinds: Sequence[Granularity],
+    wall: Wall,
+    only: Sequence[Tree],
+    key: str,
+    parents: Sequence[str],
+    may_exclude: bool,
+) -> Steps[bool]:
+    """Return whether the store says that there is no other parent."""
+    if not may_exclude or len(parents) > _MOST_EXCLUDED:
+        return False
+    remaining = yield Leaves(condition(kinds, wall, *only, key=key, excluded=parents))
+    return remaining is False
+
+
+def _take(result: Found, rows: Sequence[Row], asked: Tree, wall: Wall) -> None:
+    """Add the rows that are units, meet the condition and pass the wall."""
+    for row in rows:
+        if row.id in result.rows or not is_unit(row):
+            continue
+        if wall.passes(row) and matches(_ours(asked), row.metadata):
+            result.rows[row.id] = row
+
+
+def _ours(asked: Tree) -> Tree:
+    """Return the conditions on our own keys; the wall judges the user's."""
+    if not isinstance(asked, All):
+        return asked
+    ours = []
+    for part in asked.parts:
+        if isinstance(part, Comparison) and part.key in (GRANULARITY, PASSAGE, DOCUMENT):
+            ours.append(part)
+    return All(tuple(ours))
+
+
+def rows_under(
+    question: Question,
+    parents: Sequence[str],
+    kinds: Sequence[Granularity],
+    wall: Wall,
+    limits: Limits,
+    *,
+    key: str = PASSAGE,
+) -> Steps[Found]:
+    """Find rows of some parents: by one call, and by more only where a parent has none.
+
+    A store without filters returns none.
+    """
+    result = Found(complete=True)
+    if not limits.filters:
+        return result
+    missing = list(parents)
+    limit = min(_PER_CALL * len(parents), limits.most)
+    while missing:
+        only = Comparison(key, Operator.IN, missing)
+        asked = condition(kinds, wall, only)
+        rows = yield Nearest(question, limit, asked)
+        result.calls += 1
+        _take(result, rows, asked, wall)
+        present = {*result.parents(key)}
+        remaining = [parent for parent in missing if parent not in present]
+        if len(rows) < limit or (limit == limits.most and remaining == missing):
+            break
+        if remaining == missing:
+            limit = min(limit * _GROWTH, limits.most)
+        missing = remaining
+    return result

@@ -1,0 +1,130 @@
+"""The words of a collection's passages: BM25 beside a store that has only vectors.
+
+They are read once, at the first search in which words count, and kept in memory: shares of words
+need the frequencies of the whole collection. So does the scale of an encoder's scores, which is
+taken from a sample of the same passages.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from factoid.encode import encoded_text
+from factoid.existing.contract import DOCUMENT, METADATA, PASSAGE, Row, to_unit
+from factoid.vectors.lexical import LexicalIndex
+
+_BLOCK = 16_384  # texts that are indexed together
+_SAMPLE = 200  # texts of which the scale is taken
+
+Passes = Callable[[Mapping[str, Any]], bool]
+
+
+class Words:
+    """BM25 of passages, by their ids.
+
+    Several threads may use it at once.
+    """
+
+    def __init__(self, template: str, language: str = "en") -> None:
+        self.index = LexicalIndex(language)
+        self.sample: list[str] = []  # texts of some passages, evenly chosen
+        self._template = template
+        self.lock = Lock()  # of the index, while it is read or changed
+        self._rows: dict[str, int] = {}  # by passage
+        self._passages: list[str] = []  # by row
+        self._documents: list[str] = []  # by row
+        self._metadata: dict[str, str] = {}  # JSON, by document
+        self._of_document: dict[str, list[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, passage_id: str) -> int | None:
+        """Return the row of a passage in the index; None if it is not known."""
+        return self._rows.get(passage_id)
+
+    def read(self, rows: Iterable[Row]) -> None:
+        """Add the passages of a collection, and take a sample of them."""
+        chance = random.Random(0)  # noqa: S311 - a sample that is the same each time
+        count = 0
+        for block in _blocks(rows):
+            texts = self.update((), block)
+            for text in texts:
+                count += 1
+                place = chance.randrange(count)
+                if count > _SAMPLE and place < _SAMPLE:
+                    self.sample[place] = text
+
+    def update(self, removed: Iterable[str], rows: Sequence[Row]) -> list[str]:
+        """Remove passages and add others, and return the texts of these."""
+        texts = []
+        for row in rows:
+            texts.append(encoded_text(to_unit(row), self._template))
+        with self.lock:
+            replaced = {str(row.metadata[PASSAGE]) for row in rows}
+            gone = []
+            for passage in {*removed, *replaced}:
+                if passage in self._rows:
+                    gone.append(self._rows.pop(passage))
+            first = len(self._passages)
+            for row in rows:
+                passage = str(row.metadata[PASSAGE])
+                document = str(row.metadata[DOCUMENT])
+                self._rows[passage] = len(self._passages)
+                self._passages.append(passage)
+                self._documents.append(document)
+                self._metadata[document] = str(row.metadata[METADATA])
+                self._of_document.setdefault(document, []).append(passage)
+            numbers = np.arange(first, len(self._passages))
+            self.index.update(np.array(gone, np.int64), numbers, texts)
+            self.sample += texts[: _SAMPLE - len(self.sample)]
+        return texts
+
+    def replace_documents(self, ids: Iterable[str], rows: Sequence[Row]) -> None:
+        """Put passages in place of all those of some documents."""
+        removed: list[str] = []
+        for document in ids:
+            removed += self._of_document.pop(document, ())
+        self.update(removed, rows)
+
+    def best(self, query: str, count: int, passes: Passes | None) -> list[str]:
+        """Return the passages with the largest shares of a query's words, best first.
+
+        Args:
+            query: The query.
+            count: How many at most.
+            passes: Tells by the metadata whether a passage may be found; None if all may.
+        """
+        with self.lock:
+            rows = self.index.rows
+            shares = self.index.shares(query, self.index.places(rows))
+        matching = np.flatnonzero(shares)
+        order = matching[np.argsort(-shares[matching], kind="stable")]
+        verdicts: dict[str, bool] = {}
+        best: list[str] = []
+        for row in rows[order].tolist():
+            if len(best) == count:
+                break
+            document = self._documents[row]
+            if passes is not None and document not in verdicts:
+                verdicts[document] = passes(json.loads(self._metadata[document]))
+            if verdicts.get(document, True):
+                best.append(self._passages[row])
+        return best
+
+
+def _blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    block: list[Row] = []
+    for row in rows:
+        block.append(row)
+        if len(block) == _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block

@@ -1,0 +1,51 @@
+"""Maximal marginal relevance: parents near the query, and far from one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from factoid.encode import Vectors
+from factoid.inner_products import products
+from factoid.ranking.blend import Group
+from factoid.ranking.columns import View
+
+
+def diverse_groups(
+    views: Sequence[View],
+    query: Vectors,
+    groups: Sequence[Group],
+    k: int,
+    *,
+    lambda_mult: float = 0.5,
+) -> list[Group]:
+    """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998).
+
+    Near the query, far from those before. Both similarities are cosines of best units, so that they
+    can be weighed against each other: `lambda_mult` is the weight of the similarity to the query,
+    from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at
+    least one match.
+    """
+    if not groups:
+        return []
+    rows = np.array([group.matches[0].row for group in groups], np.int64)
+    vectors = np.zeros((len(rows), len(query)), np.float32)
+    for view in views:
+        units = view.columns.by("unit")
+        places, which = units.find(rows)
+        if len(places):
+            vectors[which] = view.exact(view.columns.vectors[units.positions[places]])
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
+    relevance = products(directions, query / (np.linalg.norm(query) or 1))
+    marginal = relevance.copy()
+    nearest = np.full(len(vectors), -np.inf)
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(vectors)):
+        best = int(marginal.argmax())
+        chosen.append(best)
+        nearest = np.maximum(nearest, products(directions, directions[best]))
+        marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
+        marginal[chosen] = -np.inf
+    return [groups[place] for place in chosen]

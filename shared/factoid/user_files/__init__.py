@@ -1,0 +1,1 @@
+"""Read users' files as documents."""

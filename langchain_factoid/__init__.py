@@ -19,6 +19,7 @@ from langchain_factoid.convert import matches_of, with_headings  # noqa: E402
 from langchain_factoid.documents import DocumentIntelligenceTransformer, regions_of  # noqa: E402
 from langchain_factoid.embeddings import EncoderEmbeddings, LangChainEncoder  # noqa: E402
 from langchain_factoid.entity_retriever import EntityRetriever  # noqa: E402
+from langchain_factoid.evaluators import evaluator  # noqa: E402
 from langchain_factoid.reranker import AnyGranularityReranker  # noqa: E402
 from langchain_factoid.retriever import MultiGranularRetriever  # noqa: E402
 from langchain_factoid.text_splitter import (  # noqa: E402
@@ -44,6 +45,7 @@ __all__ = [
     "citations_of",
     "cited_message",
     "documents_of",
+    "evaluator",
     "matches_of",
     "read_tool",
     "regions_of",

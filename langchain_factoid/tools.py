@@ -83,8 +83,15 @@ def read_tool(
 
     It reads what the retriever may return: its `filter` and `document_ids` hold. Text and artifact
     are as those of `search_tool`. An unknown id is an error that the model is told.
+
+    Raises:
+        InvalidInputError: The retriever is over a vector store of another make.
     """
-    store = retriever._store.store
+    if retriever.store is None:
+        raise InvalidInputError(
+            "read_tool reads from a MultiGranularFAISS: this retriever was made with vectorstore=…"
+        )
+    store = retriever.store.store
 
     def read(id: str, around: int = 1, start: int = 0) -> tuple[str, list[Document]]:  # noqa: A002
         options = retriever._options({})
@@ -103,7 +110,11 @@ def read_tool(
         units = store.get(ids, filter=options["filter"], documents=True)
         return reading.text, list(map(found_document, units))
 
-    async def aread(id: str, around: int = 1, start: int = 0) -> tuple[str, list[Document]]:  # noqa: A002
+    async def aread(
+        id: str,  # noqa: A002
+        around: int = 1,
+        start: int = 0,
+    ) -> tuple[str, list[Document]]:
         return await asyncio.to_thread(partial(read, id, around, start))
 
     return StructuredTool.from_function(

@@ -18,6 +18,7 @@ from llama_index_factoid.documents import (  # noqa: E402 - after the check abov
 )
 from llama_index_factoid.embeddings import EncoderEmbedding, LlamaIndexEncoder  # noqa: E402
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
+from llama_index_factoid.evaluators import AnswerEvaluator, TextMetric  # noqa: E402
 from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402
 from llama_index_factoid.node_parser import (  # noqa: E402
     MultiGranularNodeParser,
@@ -30,6 +31,7 @@ from llama_index_factoid.tools import nodes_of, read_tool, search_tool  # noqa: 
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # noqa: E402
 
 __all__ = [
+    "AnswerEvaluator",
     "AnyGranularityRerank",
     "DocumentIntelligenceNodeParser",
     "DocumentIntelligenceReader",
@@ -44,6 +46,7 @@ __all__ = [
     "PassageNodeParser",
     "PropCiteQueryEngine",
     "PropositionNodeParser",
+    "TextMetric",
     "citations_of",
     "cited_message",
     "matches_of",

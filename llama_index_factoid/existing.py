@@ -304,7 +304,7 @@ class _Postgres(_Known):
         if not filters.filters:
             # All rows: it asks for filters or ids.
             everything = MetadataFilter(
-                key=DOCUMENT_KEY, operator=FilterOperator.NIN, value=["\x01"]
+                key="_node_type", operator=FilterOperator.NIN, value=["none"]
             )
             filters = MetadataFilters(filters=[everything])
         for node in self.store.get_nodes(filters=filters):
@@ -352,7 +352,7 @@ class _Qdrant(_Known):
         if filters is not None:
             native = self.store._build_subfilter(filters)
         place = None
-        while True:
+        while self._exists():
             points, place = self.store.client.scroll(
                 self.store.collection_name,
                 scroll_filter=native,

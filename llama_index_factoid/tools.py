@@ -93,7 +93,8 @@ def read_tool(
 
     def read(id: str, around: int = 1, start: int = 0) -> ReadNodes:  # noqa: A002
         vector_store = retriever._vector_store
-        assert isinstance(vector_store, MultiGranularFaissVectorStore)  # noqa: S101 - it checks that
+        # The retriever has checked that.
+        assert isinstance(vector_store, MultiGranularFaissVectorStore)  # noqa: S101
         store = vector_store.client
         options: dict[str, Any] = retriever._kwargs
         wall = both_filters(options.get("filter"), to_tree(retriever._filters))

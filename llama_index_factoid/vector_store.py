@@ -31,6 +31,7 @@ from factoid.framework import (
     DATABASE_FILE,
     All,
     CommonSearchKwargs,
+    EncoderMismatchError,
     Filter,
     Granularity,
     IndexKwargs,
@@ -245,8 +246,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's, or other
-                metadata in them.
+                metadata in them, or the store was filled with late chunking, where a node's
+                embedding depends on its passage.
         """
+        if self._store.late_chunking:
+            raise EncoderMismatchError(
+                "this store was filled with late_chunking=True, and LlamaIndex embeds each node by "
+                "itself: add documents with UnitStore or MultiGranularFAISS, or use another store"
+            )
         nodes = list(nodes)
         for node in nodes:
             if not isinstance(node, BaseNode):

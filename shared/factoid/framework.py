@@ -34,6 +34,7 @@ from factoid.encode import (
     to_matrix,
     token_vector_encoder,
     with_heading,
+    with_metadata,
 )
 from factoid.entities.articles.own_documents import (
     BuildingKwargs,
@@ -50,6 +51,7 @@ from factoid.entities.retriever import (
     with_fallback,
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
 from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
 from factoid.existing import (
@@ -247,6 +249,7 @@ __all__ = [
     "assemble",
     "asummarize_tables",
     "build_own_articles",
+    "check_measure",
     "check_metadata_keys",
     "check_names",
     "check_size",
@@ -257,10 +260,13 @@ __all__ = [
     "cut_boxes",
     "decompose",
     "hit_fields",
+    "is_of_answers",
     "known_store",
     "local_folder",
     "match_fields",
     "matches",
+    "measure_answer",
+    "measure_texts",
     "numbered_document",
     "option_names",
     "own_row_id",
@@ -291,4 +297,5 @@ __all__ = [
     "with_fallback",
     "with_fields",
     "with_heading",
+    "with_metadata",
 ]

@@ -45,7 +45,12 @@ from mcp.server.mcpserver.exceptions import (  # noqa: E402
     ToolError,
 )
 from mcp.server.mcpserver.resources import ResourceSecurity  # noqa: E402
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations  # noqa: E402
+from mcp_types import (  # noqa: E402
+    CallToolResult,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+)
 from pydantic import Field, ValidationError  # noqa: E402
 
 HITS = 50  # the largest k

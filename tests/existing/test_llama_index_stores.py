@@ -118,6 +118,7 @@ class TestPostgres(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode,
         return store
 
 
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 class TestQdrant(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
     @pytest.fixture(autouse=True)
     def place(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import ClassVar
 
 import pytest
 
@@ -238,6 +239,47 @@ class TestForms:
         assert Form("none", dict, joins=False).filter(Comparison("tags", Operator.CONTAINS, "x")) is None
 
 
+class TestElasticsearch:
+    """Without num_candidates no search finds more than 50; its score is (1 + cosine) / 2. A stand-in for the class records calls."""
+
+    class ElasticsearchStore(InMemoryVectorStore):
+        __module__ = "langchain_elasticsearch.vectorstores"
+        calls: ClassVar[list] = []
+
+        class _store:
+            retrieval_strategy = None
+
+        def similarity_search_by_vector_with_relevance_scores(self, embedding, k, *, filter=None, custom_query=None):  # noqa: A002
+            self.calls.append((k, filter, custom_query({"knn": {"k": k}}, None)))
+            names = {"proposition"}
+            for clause in filter:
+                names = {*clause.get("terms", {}).get("metadata.factoid_granularity.keyword", names)}
+            found = super().similarity_search_with_score_by_vector(
+                embedding, k, lambda document: document.metadata["factoid_granularity"] in names
+            )
+            return [(document, (1 + score) / 2) for document, score in found]
+
+        similarity_search_with_score_by_vector = property()  # that it has not
+
+        def add_embeddings(self, texts, embeddings, metadatas, ids):
+            for text, vector, metadata, name in zip(texts, embeddings, metadatas, ids, strict=True):
+                self.store[name] = {"id": name, "text": text, "vector": vector, "metadata": metadata}
+
+    def test_it_compares_as_many_as_it_returns(self, monkeypatch):
+        from langchain_factoid.existing import _Elasticsearch
+
+        monkeypatch.setattr(_Elasticsearch, "get", lambda self, ids: [])
+        store = over(self.ElasticsearchStore(EMBEDDINGS))
+        assert store.collection.known.name == "Elasticsearch"
+        store.add_documents(documents())
+        answer = store.search(QUESTION, 3, parents="unit", weights=UNITS)
+        expected = oracle(documents()).search(QUESTION, 3, parents="unit", weights=UNITS)
+        assert [hit.score for hit in answer.hits] == pytest.approx([hit.score for hit in expected], abs=1e-4)
+        for k, condition, body in self.ElasticsearchStore.calls:
+            assert body["knn"]["num_candidates"] == k
+            assert condition[0] == {"terms": {"metadata.factoid_granularity.keyword": ["proposition"]}}
+
+
 class TestWhatIsRefused:
     def test_options_that_need_a_store_of_ours(self):
         store = InMemoryVectorStore(EMBEDDINGS)
@@ -268,7 +310,27 @@ class TestWhatIsRefused:
             _Milvus(Milvus(), known_store(Milvus(), LANGCHAIN))
 
 
+    def test_a_table_without_a_column_for_metadata(self, postgres):
+        pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+        from langchain_postgres import PGEngine, PGVectorStore
+
+        engine = PGEngine.from_connection_string(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        engine.init_vectorstore_table("narrow", DIM, store_metadata=False)
+        store = PGVectorStore.create_sync(engine, EMBEDDINGS, "narrow")
+        with pytest.raises(InvalidInputError, match="store_metadata=True"):
+            collection_of(store)
+
+
 class TestTheRetriever:
+    def test_a_collection_without_units_says_what_to_do(self, caplog):
+        store = InMemoryVectorStore(EMBEDDINGS)
+        store.add_texts(["The old ferry crossed the strait."])
+        retriever = MultiGranularRetriever(vectorstore=store)
+        assert retriever.invoke("ferry") == []
+        assert "add_existing makes them of the rows that it holds" in caplog.text
+        retriever.add_existing()
+        assert retriever.invoke("ferry")[0].page_content == "The old ferry crossed the strait."
+
     def test_documents_by_their_facts(self):
         retriever = MultiGranularRetriever(
             vectorstore=InMemoryVectorStore(EMBEDDINGS),

@@ -12,6 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from factoid import PropCite
+from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
 from langchain_factoid import (
     EncoderEmbeddings,
@@ -122,6 +123,16 @@ def test_the_model_is_told_what_was_wrong(store, arguments, message):
     answer = called(tool, **arguments)
     assert answer.status == "error"
     assert message in answer.content
+
+
+def test_read_tool_needs_a_store_of_ours(store):
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    other = MultiGranularRetriever(vectorstore=InMemoryVectorStore(store.embeddings))
+    other.add_documents(DOCUMENTS)
+    assert "Olm" in called(search_tool(other), question="no eyes").content
+    with pytest.raises(InvalidInputError, match="vectorstore="):
+        read_tool(other)
 
 
 # -- Agents --

@@ -19,7 +19,7 @@ from factoid.errors import InvalidInputError
 from factoid.late_interaction import CitedAnswer, CiteReport
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
-from tests.late_interaction.test_answer import cut, texts
+from tests.late_interaction.test_growing_answer import cut, texts
 from tests.late_interaction.test_rank import OSLO, PASSAGES
 from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 

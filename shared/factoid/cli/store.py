@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from factoid.cli import options as opts
+from factoid.cli.move import imported_store, is_import, move
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, StoreError
 from factoid.terminal import count
@@ -38,7 +39,7 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
 
 
 def verify(
-    store: Folder,
+    store: Annotated[str, argument("DIR", "The store, or module:name of a vector store.")],
     repair: Annotated[
         bool,
         option(
@@ -50,7 +51,18 @@ def verify(
     *,
     output: opts.Output,
 ) -> None:
-    """Check that a store is intact; exit with 1 if it is not."""
+    """Check that a store is intact; exit with 1 if it is not.
+
+    Of a vector store of another make, check that its rows follow the metadata contract.
+    """
+    if is_import(store):
+        if repair:
+            raise InvalidInputError("--repair is for stores in a folder: add the documents again")
+        found = imported_store(store).verify()
+        output.print({"problems": found, "left": found}, "\n".join(found) or "all is well")
+        if found:
+            raise StoreError(f"{store} has {count(len(found), 'problem')}")
+        return
     with opts.open_store(store, read_only=not repair) as opened:
         problems = opened.verify(repair=repair)
         remaining = opened.verify() if problems and repair else problems
@@ -199,6 +211,6 @@ def copy(
     output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
 
 
-for _command in (stats, verify, compact, export, import_units, merge, delete, copy):
+for _command in (stats, verify, compact, export, import_units, merge, delete, copy, move):
     _name = _command.__name__.removesuffix("_units")  # "import" is a word of Python
     app.command(_name)(opts.grouped(_command))

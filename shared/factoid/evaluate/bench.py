@@ -40,7 +40,8 @@ from factoid.units import Document, Granularity, Hit, Unit, content_id, whole_nu
 from factoid.words import count_words, cut_words
 
 _FORMAT = 3  # of cached answers
-_UNITS = 100  # of a context, and results that fusion sees
+_UNITS = 100  # of a context at most, and results that fusion sees
+_FEWER = 50  # units that are looked for first: they nearly always fill a context
 _RANK_CONSTANT = 60  # of LangChain's EnsembleRetriever
 _BATCH = 128  # questions
 _FEW = 5  # results whose words are counted
@@ -330,14 +331,12 @@ class Bench:
             self._decomposed()
         store = self._store(setting)
         # The first search builds indexes, and encodes the questions.
-        self._search(store, setting, DEPTH, "passage", questions=1)
+        everyone = range(len(self.questions))
+        self._search(store, setting, DEPTH, "passage", everyone[:1])
         began = time.perf_counter()
-        results = self._search(store, setting, DEPTH, "passage")
+        results = self._search(store, setting, DEPTH, "passage", everyone)
         search_ms = 1000 * (time.perf_counter() - began) / len(self.questions)
-        units = self._search(store, setting, _UNITS, "unit")
-        contexts = []
-        for hits in units:
-            contexts.append(pack_context(hits, words=WORDS, headings=False) if hits else "")
+        units, contexts = self._contexts(store, setting)
         readings = self._readings(contexts)
         answers = []
         words = 0
@@ -470,23 +469,37 @@ class Bench:
 
     # -- Searching --
 
+    def _contexts(self, store: UnitStore, setting: Setting) -> tuple[list[list[Hit]], list[str]]:
+        """Return the best units for each question, and the words that a reader gets of them."""
+        everyone = range(len(self.questions))
+        units = self._search(store, setting, _FEWER, "unit", everyone)
+        contexts = list(map(_context, units))
+        short = []
+        for number in everyone:
+            is_full = count_words(contexts[number]) >= WORDS
+            if len(units[number]) >= _FEWER and not is_full:
+                short.append(number)
+        more = self._search(store, setting, _UNITS, "unit", short)
+        for number, hits in zip(short, more, strict=True):
+            units[number] = hits
+            contexts[number] = _context(hits)
+        return units, contexts
+
     def _search(
         self,
         store: UnitStore,
         setting: Setting,
         k: int,
         parents: str,
-        *,
-        questions: int | None = None,
+        numbers: Sequence[int],
     ) -> list[list[Hit]]:
-        """Return the k best hits for each question, or for the first few."""
+        """Return the k best hits for the questions with some numbers."""
         options = {**setting.options(), "parents": parents}
-        texts = self._texts_of_questions()[:questions]
         if not setting.fuse:
-            return self._ranked(store, setting, texts, k, options)
+            return self._ranked(store, setting, numbers, k, options)
         words = {"lexical": 1.0, "parents": parents}
-        by_vectors = self._ranked(store, setting, texts, _UNITS, options)
-        by_words = self._ranked(store, setting, texts, _UNITS, words)
+        by_vectors = self._ranked(store, setting, numbers, _UNITS, options)
+        by_words = self._ranked(store, setting, numbers, _UNITS, words)
         fused = map(fuse_ranks, by_vectors, by_words)
         return [hits[:k] for hits in fused]
 
@@ -494,21 +507,23 @@ class Bench:
         self,
         store: UnitStore,
         setting: Setting,
-        texts: Sequence[str],
+        numbers: Sequence[int],
         k: int,
         options: dict[str, Any],
     ) -> list[list[Hit]]:
-        starts = range(0, len(texts), _BATCH)
+        all_texts = self._texts_of_questions()
+        starts = range(0, len(numbers), _BATCH)
         hits: list[list[Hit]] = []
         for start in tracked(
             starts, show=self._progress, unit=" batches", total=len(starts), desc=setting.name
         ):
-            batch = slice(start, start + _BATCH)
+            batch = list(numbers[start : start + _BATCH])
+            texts = [all_texts[number] for number in batch]
             if options.get("lexical") == 1:
-                hits += store.search_batch(texts[batch], k, **options)
+                hits += store.search_batch(texts, k, **options)
             else:
-                queries = self._encoded(setting.encoder)[: len(texts)][batch]
-                hits += store.search_batch_by_vector(queries, k, texts=texts[batch], **options)
+                queries = self._encoded(setting.encoder)[batch]
+                hits += store.search_batch_by_vector(queries, k, texts=texts, **options)
         return hits
 
     def _encoded(self, name: str) -> Vectors:
@@ -677,6 +692,13 @@ class Bench:
             path.parent.mkdir(parents=True, exist_ok=True)
             content = json.dumps(value).encode()
             write_file(path, lambda out: out.write(content))
+
+
+def _context(hits: Sequence[Hit]) -> str:
+    """Return the first words of the best units, as the words curve counts them."""
+    if not hits:
+        return ""
+    return pack_context(hits, words=WORDS, headings=False)
 
 
 def _checked_budgets(read: Sequence[int]) -> list[int]:

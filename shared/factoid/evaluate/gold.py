@@ -99,7 +99,7 @@ class Gold:
             return _words_of_answer(context, self.answers)
         least: int | None = None
         for quote in self.quotes:
-            words = _words_of_quote(context, quote)
+            words = words_of_quote(context, quote)
             if words is not None and (least is None or words < least):
                 least = words
         return least
@@ -157,7 +157,11 @@ def _tokens_of_word(word: str) -> str:
     return f" {tokens}"
 
 
-def _words_of_quote(context: str, quote: str) -> int | None:
+def words_of_quote(context: str, quote: str) -> int | None:
+    """Return how many first words of a context have nine tenths of a quote's distinct words.
+
+    None if the whole has not.
+    """
     missing = set(_WORD.findall(quote.lower()))
     most = len(missing) - NEARLY_WHOLE * len(missing) + 1e-9  # that may be missing
     if not missing:

@@ -469,15 +469,29 @@ def _checked(fields: Any) -> dict[str, Any]:
     return dict(fields)
 
 
+def reference_texts(fields: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the answers and the quotes in an object, whatever its fields are called."""
+    by_name = _by_name(fields)
+    answers = _texts(_first(by_name, _ANSWERS))
+    quotes = _texts(_first(by_name, _QUOTES), separator=None)
+    return list(answers), list(quotes)
+
+
+def _by_name(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields by their names as `_first` looks for them."""
+    by_name = {}
+    for key, value in fields.items():
+        name = str(key).strip().lower().replace(" ", "_")
+        by_name[name] = value
+    return by_name
+
+
 def _of_fields(fields: Mapping[str, Any]) -> Question:
     """Return the question in an object or a row, whatever its fields are called."""
     for side in ("inputs", "outputs", "reference_outputs"):  # LangSmith's
         if isinstance(fields.get(side), Mapping):
             fields = {**fields, **fields[side]}
-    by_name = {}
-    for key, value in fields.items():
-        name = str(key).strip().lower().replace(" ", "_")
-        by_name[name] = value
+    by_name = _by_name(fields)
     text = _first(by_name, _QUESTION)
     if text is None:
         raise InvalidInputError(

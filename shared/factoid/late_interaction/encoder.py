@@ -6,6 +6,7 @@ import hashlib
 import json
 import string
 from collections.abc import Sequence
+from copy import copy
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -107,6 +108,15 @@ class LateInteractionEncoder:
         Without it, both kinds of query vectors are equal.
         """
         return self.finer_marker and FINER_PROMPT in self._model().prompts
+
+    def with_one_marker(self) -> LateInteractionEncoder:
+        """Return this encoder with the query under m_q for finer units, too.
+
+        It shares the model, if that is loaded.
+        """
+        other = copy(self)
+        other.finer_marker = False
+        return other
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
         """Return the token vectors of a query.

@@ -9,19 +9,18 @@ import asyncio
 import logging
 import operator
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 
-from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, encoded_text, to_matrix
+from factoid.encode import EMBED_TEMPLATE, Vectors
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
-from factoid.store.database.snapshot import INCOMPLETE
 from factoid.store.database.transaction import Selection
+from factoid.store.encoding import aencode, encode, reusable_vectors
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
@@ -34,7 +33,6 @@ _BATCH = 256
 # Documents whose digests are looked up together: as many as these, or as have these characters.
 _LOOKUP = 256
 _LOOKUP_CHARACTERS = 1_000_000
-_TEXTS = 2048  # encoded in one call of the encoder
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +155,7 @@ def ingest(
             if recipe.propositionizer is None:
                 _tell(bar, tally, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
-            reusable = reusable_vectors(store, batch)
+            reusable = reusable_vectors(store, _ids(batch))
             tell = partial(_tell, bar, tally)
             vectors = encode(store, units, known=reusable, progress=tell)
             _commit(store, batch, units, vectors, decomposition, tally)
@@ -199,9 +197,9 @@ async def aingest(
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
-            reusable = await asyncio.to_thread(reusable_vectors, store, batch)
+            reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
             tell = partial(_tell, bar, tally)
-            vectors = await _aencode(store, units, reusable, tell)
+            vectors = await aencode(store, units, reusable, tell)
             await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
             bar.reach(tally.read)
@@ -307,6 +305,10 @@ def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     return passages
 
 
+def _ids(batch: Iterable[SplitDocument]) -> list[str]:
+    return [split.document.id for split in batch]
+
+
 def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
     passages: list[Unit] = []
     for split in batch:
@@ -405,121 +407,6 @@ def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
         if is_lone:
             lone.add(position)
     return lone
-
-
-# -- Units into vectors --
-
-
-def encode(
-    store: OpenedStore,
-    units: Sequence[Unit],
-    others: Container[int] = (),
-    *,
-    known: Mapping[str, Vectors] = MappingProxyType({}),
-    progress: Callable[..., None] | None = None,
-) -> dict[int, Vectors]:
-    """Return the vector of each unit that the store encodes, and of others, by position.
-
-    Equal texts are encoded once. Shape: (dim,).
-
-    Args:
-        store: The store.
-        units: The units.
-        others: Positions of units of other granularities that are encoded, too.
-        known: Vectors of texts that need not be encoded again.
-        progress: Called with the number of `texts` each time that some were encoded.
-
-    Raises:
-        InvalidInputError: There is something to encode, and no encoder.
-        EncoderMismatchError: The encoder did not return one vector for each text.
-    """
-    positions = _positions(store, units, others)
-    vectors = dict(known)
-    for block in _new_texts(positions, known):
-        encoded = _encoder_of(store).encode_units(block)
-        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
-        if progress is not None:
-            progress(texts=len(block))
-    return _by_position(positions, vectors)
-
-
-async def _aencode(
-    store: OpenedStore,
-    units: Sequence[Unit],
-    known: Mapping[str, Vectors],
-    progress: Callable[..., None],
-) -> dict[int, Vectors]:
-    if not isinstance(store.encoder, AsyncEncoder):
-        return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
-    positions = await asyncio.to_thread(_positions, store, units)
-    vectors = dict(known)
-    for block in _new_texts(positions, known):
-        encoded = await store.encoder.aencode_units(block)
-        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
-        progress(texts=len(block))
-    return _by_position(positions, vectors)
-
-
-def reusable_vectors(store: OpenedStore, batch: Sequence[SplitDocument]) -> dict[str, Vectors]:
-    """Return the vectors of the texts in earlier versions of some documents, by text.
-
-    Only what `add_documents` added counts, by an encoder that has a name: another one may have made
-    the other vectors.
-    """
-    if store.identity["encoder"] is None:
-        return {}
-    template = store.template
-    vectors: dict[str, Vectors] = {}
-    with store.connections.reading() as snapshot:
-        digests = snapshot.digests([split.document.id for split in batch])
-        complete = []
-        for document_id, digest in digests.items():
-            if digest not in ("", INCOMPLETE):
-                complete.append(document_id)
-        if complete:
-            for unit, vector in snapshot.stored_units(complete):
-                if vector is not None:
-                    vectors[encoded_text(unit, template)] = vector
-    return vectors
-
-
-def _encoder_of(store: OpenedStore) -> Encoder:
-    if store.encoder is None:
-        raise InvalidInputError(
-            "this store has no encoder: give the vectors, or give UnitStore an encoder"
-        )
-    return store.encoder
-
-
-def _positions(
-    store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()
-) -> dict[str, list[int]]:
-    """Return the distinct texts to encode, each with the positions of its units."""
-    template = store.template  # read from the store once
-    positions: dict[str, list[int]] = {}
-    for position, unit in enumerate(units):
-        if position in others or store.encodes(unit):
-            positions.setdefault(encoded_text(unit, template), []).append(position)
-    if positions:
-        _encoder_of(store)  # a missing one is an error even where all vectors are known
-    return positions
-
-
-def _new_texts(texts: Iterable[str], known: Container[str]) -> Iterator[list[str]]:
-    """Yield the texts that are not known, in lists for one call of an encoder."""
-    unknown = [text for text in texts if text not in known]
-    for start in range(0, len(unknown), _TEXTS):
-        yield unknown[start : start + _TEXTS]
-
-
-def _by_position(
-    positions: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]
-) -> dict[int, Vectors]:
-    by_position: dict[int, Vectors] = {}
-    for text, places in positions.items():
-        for place in places:
-            by_position[place] = vectors[text]
-    return by_position
 
 
 # -- The commit --

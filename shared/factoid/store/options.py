@@ -122,6 +122,7 @@ class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
 
     path: str | Path | None
     granularities: Sequence[str] | None
+    late_chunking: bool | None
 
 
 def _substitute(granularity: Granularity, available: Sequence[Granularity]) -> Granularity:

@@ -20,10 +20,9 @@ from tqdm.auto import tqdm
 from factoid.errors import PropositionizerError
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.parse import read_propositions
-from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
+from factoid.propositions.prompting.concurrency import Pace, in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Usage, rough_tokens
 from factoid.propositions.prompting.failures import judge
-from factoid.propositions.prompting.pacing import Pace
 from factoid.propositions.prompting.prompt import prompt_for, versioned_name
 from factoid.propositions.protocol import NoPropositions, Result, in_order
 from factoid.units import Unit, whole_number

@@ -74,8 +74,10 @@ _ADVERBS = frozenset(
     "soon hence too ever again later sometimes instead further rather either thereby typically "
     "otherwise almost yet perhaps".split()
 )
+_SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
 _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
+_LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
@@ -253,6 +255,8 @@ class _Splitter:
         """
         for token in range(max(first - 1, 0), first + 1):
             mark = self.tree.words[token]
+            if mark == ":" and not self.tree.spaces[token]:
+                return False  # "JSON:API"
             if mark in _DASH_BREAKS and not _DASH_BREAKS.isdisjoint(self.tree.words[:token]):
                 return False
             if mark in _BREAKS:
@@ -299,6 +303,10 @@ class _Splitter:
         if before[-1:] == ["here"]:
             return False  # "here and there"
         has_subject = tree.subjects[joined] is not None
+        if tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s"):
+            return False  # a plural that was read as a verb
+        if has_subject and before[-1:] != [","] and tree.tags[cc + 1] not in _LEADING_TAGS:
+            return False  # 'via the fields "Group" and "Kind" lists …'
         if has_subject and tree.lower[cc + 1] in ("also", "only", "even", "not"):
             return (
                 False  # "not only reads, but also writes files", where "writes" is read as a noun
@@ -402,6 +410,8 @@ class _Splitter:
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
+        if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
+            return False  # "and brand logos": a noun that was read as a verb
         others = [token for token in before_verb if tree.tags[token] in NOUN]
         if tree.tags[joined] in VERB and (
             len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")
@@ -511,6 +521,9 @@ class _Splitter:
         if tree.deps[joined] == "parataxis":
             return False
         start = tree.subtree(joined)[0]
+        scope = tree.lower[head:start]
+        if not _SCOPES.isdisjoint(scope) and not {";", "."} & set(scope):
+            return True  # "make sure A, and B"
         if tree.lower[:2] == ["not", "only"] or ("as", "long") in pairwise(tree.lower[:start]):
             return True
         first = start
@@ -660,7 +673,11 @@ def _is_entangled(tree: Tree, head: int, child: int) -> bool:
     after = phrase[-1] + 1
     while after < len(tree.words) and not tree.is_word(after):
         after += 1
-    return tree.tags[after : after + 1] == ["CC"] or tree.deps[after : after + 1] == ["cc"]
+    subject = tree.subjects[head]
+    if subject is None:
+        return True
+    between = [token for token in range(after, tree.subtree(subject)[0]) if tree.is_word(token)]
+    return any(tree.tags[token] != "RB" or tree.lower[token] == "hence" for token in between)
 
 
 def split_clauses(

@@ -65,7 +65,8 @@ _NO_NAMES = frozenset(
 )
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _HEAD = re.compile(
-    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
+    r"(?<!\s)\s++"
+    r"(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
 )
 
 

@@ -84,6 +84,9 @@ _EVENT_VERBS = frozenset(
     "result results mean means meant lead leads led take takes took happen happens happened cost "
     "costs require requires required help helps".split()
 )
+_ALSO_THINGS = frozenset(
+    "model host agent driver operator editor client reader writer worker head holder boss".split()
+)
 _RELATIONAL = frozenset(
     "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
 )
@@ -423,7 +426,8 @@ class Discourse:
             clause = tree.heads[token]
             if clause == head or tree.tags[token] not in (*NOUN, "ADD", "DT"):
                 continue
-            if tree.deps[clause] in ("ccomp", "advcl", "csubj") and tree.lower[token] not in PEOPLE:
+            is_person = tree.lower[token] in PEOPLE - _ALSO_THINGS
+            if tree.deps[clause] in ("ccomp", "advcl", "csubj") and not is_person:
                 many = tree.is_plural(token)
                 self.objects |= many
                 self.object |= not many
@@ -511,6 +515,9 @@ class Discourse:
         if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
             return None
         before = tree.tags[first - 1 : first] if first else []
+        is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
+        if is_listed and tree.child(first - 2, "case") is None:
+            return None  # "Kettles, irons, cookers are …"
         if not NOUN.isdisjoint(before) or before == ["CD"]:
             return None  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
         if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
@@ -689,6 +696,9 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return True
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
+    is_compared = tree.tags[head] == "JJR" or {"matter", "question"} & {predicate}
+    if is_compared and ("of" in words or tree.lower[head - 1] == "be"):
+        return True  # "It is a matter of …", "It would be faster …"
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
     if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"

@@ -49,7 +49,15 @@ _UNDER = """passages.id = units.parent_id AND +passages.granularity = 'passage'
 _BLOCK = 10_000  # vectors read at a time
 _UNITS = 1_000  # units with vectors, the same
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
-_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder", "vectors")
+_TEXTS = (
+    "settings",
+    "dtype",
+    "embed_template",
+    "embed_metadata",
+    "late_chunking",
+    "encoder",
+    "vectors",
+)
 _HIGHEST = 1 << 62
 
 # The digest of a document from which units were deleted, since its text still holds them.

@@ -399,7 +399,14 @@ class Transaction(Snapshot):
         )
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "embed_metadata", "dim", "vectors"):
+        for key in (
+            "encoder",
+            "embed_template",
+            "embed_metadata",
+            "late_chunking",
+            "dim",
+            "vectors",
+        ):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()

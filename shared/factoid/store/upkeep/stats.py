@@ -25,6 +25,7 @@ def stats(store: OpenedStore) -> dict[str, Any]:
         for name in ("encoder", "embed_template", "dim"):
             content[name] = snapshot.meta.get(name)
         content["embed_metadata"] = list(snapshot.embed_metadata)
+        content["late_chunking"] = snapshot.meta.get("late_chunking") == "true"
         content["dtype"] = str(snapshot.dtype)
         content["similarity"] = str(settings.similarity)
         content["kinds"] = {str(name): kind for name, kind in settings.kinds.items()}

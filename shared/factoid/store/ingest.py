@@ -17,10 +17,12 @@ from factoid.encode import EMBED_TEMPLATE, Vectors
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions.contexts import CONTEXT, Contextualizer, checked_contexts
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.transaction import Selection
 from factoid.store.encoding import aencode, encode, reusable_vectors
+from factoid.store.language import notice_language
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
@@ -67,6 +69,7 @@ class Recipe:
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
+    contextualizer: Contextualizer | None = None  # None writes no contexts
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
@@ -88,6 +91,8 @@ class Recipe:
         ]
         if self.sentences is not None:
             options.append(_name_of(self.sentences))
+        if self.contextualizer is not None:
+            options.append({"contextualizer": self.contextualizer.name})
         return content_id(*content, *options)
 
 
@@ -146,7 +151,8 @@ def ingest(
     tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        for batch in _changed_batches(store, documents, recipe, tally, sources):
+        batches = _changed_batches(store, documents, recipe, tally, sources)
+        for batch in _noticed(store, recipe, batches):
             passages = _passages_of(batch)
             decomposition = Decomposition()
             for block, propositionizer in blocks(passages, recipe):
@@ -155,6 +161,7 @@ def ingest(
             if recipe.propositionizer is None:
                 _tell(bar, tally, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
+            units = with_contexts(units, batch, recipe.contextualizer)
             reusable = reusable_vectors(store, _ids(batch))
             tell = partial(_tell, bar, tally)
             vectors = encode(store, units, known=reusable, progress=tell)
@@ -183,7 +190,8 @@ async def aingest(
     tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, tally, sources)
+        changed = _changed_batches(store, documents, recipe, tally, sources)
+        batches = _noticed(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
@@ -197,6 +205,7 @@ async def aingest(
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
+            units = await asyncio.to_thread(with_contexts, units, batch, recipe.contextualizer)
             reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
             tell = partial(_tell, bar, tally)
             vectors = await aencode(store, units, reusable, tell)
@@ -224,6 +233,16 @@ def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) ->
 
 
 # -- Documents into passages --
+
+
+def _noticed(
+    store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
+) -> Iterator[list[SplitDocument]]:
+    """Yield batches, and notice the language of the first one before it is committed."""
+    for number, batch in enumerate(batches):
+        if number == 0:
+            notice_language(store, _passages_of(batch), recipe.propositionizer)
+        yield batch
 
 
 def _changed_batches(
@@ -355,6 +374,25 @@ def assemble(
         for unit in children:
             units[unit.id] = unit
     return list(units.values())
+
+
+def with_contexts(
+    units: Sequence[Unit], batch: Iterable[SplitDocument], contextualizer: Contextualizer | None
+) -> list[Unit]:
+    """Return units, the passages among them with their contexts in the metadata."""
+    if contextualizer is None:
+        return list(units)
+    contexts: dict[str, str] = {}
+    for split in batch:
+        texts = checked_contexts(contextualizer, split.document, split.passages)
+        for passage, text in zip(split.passages, texts, strict=True):
+            contexts[passage.id] = text
+    contextual = []
+    for unit in units:
+        if contexts.get(unit.id):
+            unit = replace(unit, metadata={**unit.metadata, CONTEXT: contexts[unit.id]})
+        contextual.append(unit)
+    return contextual
 
 
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:

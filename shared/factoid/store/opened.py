@@ -60,6 +60,8 @@ class OpenedStore:
     requested_metadata: tuple[str, ...] | None  # None for those of the store
     requested_late_chunking: bool | None  # None for what the store does
     progress: bool | None
+    named_language: bool = False  # whether the caller named one
+    noticed_languages: set[str] = field(default_factory=set)  # of documents added
     # of the documents that calls of this object added
     known_sources: set[Source] = field(default_factory=set)
 
@@ -83,6 +85,14 @@ class OpenedStore:
         self.connections.check_writable()
         copied = Weights(weights.passage, weights.lexical)
         self.settings = keep_settings(self.connections, weights=copied)
+
+    def take_language(self, language: str) -> None:
+        """Make this the language of the index of words of an empty store, unless one was named."""
+        with self.connections.reading() as snapshot:
+            if self.named_language or snapshot.meta["units"]:
+                return
+        self.settings = keep_settings(self.connections, language=language)
+        self.indexes.replace(LEXICAL, LexicalBuilder(language))
 
     @property
     def identity(self) -> dict[str, str | None]:
@@ -275,6 +285,7 @@ def open_store(
         requested_metadata=keys,
         requested_late_chunking=late_chunking,
         progress=progress,
+        named_language=language is not None,
     )
 
 

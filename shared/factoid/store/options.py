@@ -20,6 +20,7 @@ from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.propositions import PropositionCache, Propositionizer
+from factoid.propositions.contexts import Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Parents, Weights
 from factoid.text.sentence_ends import SentenceSplitter
@@ -104,6 +105,7 @@ class RecipeKwargs(TypedDict, total=False):
     join_paragraphs: bool
     sentences: SentenceSplitter | None
     unsupported: Policy
+    contextualizer: Contextualizer | None
     cache: PropositionCache | str | Path | None
     source_key: str | Sequence[str] | None
 

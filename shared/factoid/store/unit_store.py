@@ -17,6 +17,7 @@ from factoid.filters import Filter, to_condition
 from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
+from factoid.propositions.contexts import CONTEXT, CachedContextualizer, Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
@@ -91,7 +92,7 @@ class UnitStore:
             `factoid.vectors.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
         language: Language of the texts, a code of `factoid.vectors.terms.LANGUAGES`; None for the
-            store's setting, else "en".
+            store's setting, else that of the first documents where it can be told, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen
             when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share
@@ -261,6 +262,7 @@ class UnitStore:
         join_paragraphs: bool = True,
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,
+        contextualizer: Contextualizer | None = None,
         cache: PropositionCache | str | Path | None = None,
         source_key: str | Sequence[str] | None = None,
         progress: bool | None = None,
@@ -285,6 +287,10 @@ class UnitStore:
                 `factoid.propositions.decompose`.
             sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a
                 `name` counts as changed by it.
+            contextualizer: Writes a sentence of context for each passage, such as
+                `PromptContextualizer`. It is kept as `context` of the passage's metadata, and
+                embedded and searched with it: the store must have "context" among its
+                `embed_metadata`. A store on disk caches it.
             cache: Where to cache the propositions of any propositionizer instead: a file to share
                 between stores, or the folder of another store.
             source_key: A key of the metadata that says where a document comes from, such as
@@ -312,6 +318,7 @@ class UnitStore:
             join_paragraphs=join_paragraphs,
             sentences=sentences,
             unsupported=unsupported,
+            contextualizer=contextualizer,
         )
         sources = self._sources_of(source_key)
         if progress is None:
@@ -926,6 +933,7 @@ class UnitStore:
         self,
         propositionizer: Propositionizer | None = None,
         cache: PropositionCache | str | Path | None = None,
+        contextualizer: Contextualizer | None = None,
         **options: Any,
     ) -> Recipe:
         # Before anything is needlessly decomposed and encoded.
@@ -934,4 +942,19 @@ class UnitStore:
         if Granularity.PROPOSITION in self.granularities:
             maker = propositionizer or SyntaxPropositionizer()
             maker = with_cache(maker, cache, store=self.path)
-        return Recipe(self.granularities, maker, template=self.opened.template, **options)
+        if contextualizer is not None:
+            if CONTEXT not in self.embed_metadata:
+                raise InvalidInputError(
+                    f"contexts are embedded as metadata: open the store with "
+                    f'embed_metadata=["{CONTEXT}"]'
+                )
+            place = cache or self.path
+            if place is not None:
+                contextualizer = CachedContextualizer(contextualizer, place)
+        return Recipe(
+            self.granularities,
+            maker,
+            template=self.opened.template,
+            contextualizer=contextualizer,
+            **options,
+        )

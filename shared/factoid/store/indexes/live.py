@@ -79,6 +79,15 @@ class LiveIndexes:
 
         self.alone(added)
 
+    def replace(self, name: str, builder: Builder) -> None:
+        """Build an index in another way from now on."""
+
+        def replaced() -> None:
+            self._builders[name] = builder
+            self.states[name] = IndexState(name)
+
+        self.alone(replaced)
+
     def at(self, names: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and the up-to-date indexes of these names.
 

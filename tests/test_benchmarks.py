@@ -29,10 +29,22 @@ def run(module, *options, **environment):
 def test_dry_run_of_the_gpu_command(tmp_path):
     for package in ("torch", "transformers", "ctranslate2"):
         pytest.importorskip(package)
-    options = ["--device", "cuda", "--dry-run", "--passages-per-run", "2", "--loop-passages", "1", "--words", "20"]
+    options = [
+        "--device",
+        "cuda",
+        "--dry-run",
+        "--passages-per-run",
+        "2",
+        "--loop-passages",
+        "1",
+        "--words",
+        "20",
+    ]
     options += ["--passages", str(ROOT / "examples" / "data" / "encyclopedia"), "--tokens", "12"]
     options += ["--contestants", "loop,half+copy,ctranslate2"]
-    heading, *_, loop, copying, eight_bits = run("propositionizers", *options, HF_HOME=str(tmp_path))
+    heading, *_, loop, copying, eight_bits = run(
+        "propositionizers", *options, HF_HOME=str(tmp_path)
+    )
     assert "dry run" in heading
     for label, line in (("loop", loop), ("copying", copying), ("int8", eight_bits)):
         assert label in line
@@ -43,9 +55,19 @@ def test_dry_run_of_indexes_on_gpus():
     pytest.importorskip("faiss")
     lines = run("store.gpu", "--dry-run", "--batches", "1,8")[4:]
     assert [line.split(" | ")[:2] for line in lines] == [
-        [f"| {kind}", batch] for kind in ("Flat, fp16 on the GPU", "IVF64,Flat") for batch in ("1", "8")
+        [f"| {kind}", batch]
+        for kind in ("Flat, fp16 on the GPU", "IVF64,Flat")
+        for batch in ("1", "8")
     ]
     assert all(float(line.split(" | ")[2].replace(",", "")) > 0 for line in lines)
+
+
+def test_all_that_needs_a_gpu_is_one_table():
+    pytest.importorskip("faiss")
+    lines = run("gpus", "--dry-run", "--steps", "indexes")
+    assert lines[2].startswith("| step | result | seconds |")
+    assert lines[4].startswith("| indexes | done | ")
+    assert any(line.startswith("| IVF64,Flat | 8 |") for line in lines[5:])
 
 
 def test_opening_is_timed():

@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 TORCH ?= 2.13.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all check format bench docs lock clean
+.PHONY: help demo test test-all test-stores check format bench docs site lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -22,6 +22,10 @@ test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options t
 
 test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full disks, damage, all settings
 	$(PYTEST) -m "not network" $(ARGS)
+
+test-stores: $(VENV)/.installed-dev  ## install Chroma, PostgreSQL, Qdrant and Milvus, and run the tests over them
+	$(PIP) install --quiet -c constraints.txt --group stores
+	$(PYTEST) tests/existing tests/test_examples.py $(ARGS)
 
 check: $(VENV)/.installed-dev  ## format, lint, types here and of examples, import directions
 	$(BIN)/ruff format --check .
@@ -37,10 +41,14 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 bench: $(VENV)/.installed  ## measure what each way to score finds: make bench SQUAD=dev-v1.1.json
 	$(BIN)/python -m benchmarks.ranking $(SQUAD) $(ARGS)
 
-docs: $(VENV)/.installed  ## write docs/cli.md from the command line's help, docs/reference.md from docstrings, quoted code
+docs: $(VENV)/.installed  ## write docs/cli.md, docs/reference.md, quoted code and the picture of the first page
 	$(BIN)/python tools/cli_help.py
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/quotes.py
+	$(BIN)/python tools/picture.py
+
+site: $(VENV)/.installed-docs  ## build the documentation as a site into build/site; a broken link is an error
+	$(BIN)/zensical build --clean --strict
 
 lock:  ## write constraints.txt from a fresh environment with the newest packages
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
@@ -71,4 +79,8 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install --quiet -c constraints.txt --group dev
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt --group docs
 	touch $@

@@ -1,4 +1,4 @@
-"""What each set of granularities costs and finds, beside what people use today: the table of README.
+"""What each set of granularities costs and finds, beside what people use today: the table of docs/what-it-finds.md.
 
     python -m benchmarks.presets ../shared/data/domain-retrieval --cache build/vectors
 
@@ -30,10 +30,16 @@ import torch
 from langchain_core.documents import Document as LangChainDocument
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from benchmarks.ranking.domain import BUDGETS, CUTS, DomainQuestion, DomainSet, read
+from benchmarks.ranking.domain import (
+    BUDGETS,
+    CUTS,
+    DomainQuestion,
+    DomainSet,
+    TokenCachedEncoder,
+    read,
+)
 from benchmarks.ranking.measures import table
 from benchmarks.ranking.peers import Chunks
-from factoid.evaluate.vector_cache import VectorCache
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore
 from factoid.encode import Encoder
 from langchain_factoid import EncoderEmbeddings
@@ -63,11 +69,16 @@ class Setting:
 
     name: str
     granularities: tuple[str, ...]
+    late_chunking: bool = False
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"granularities": self.granularities, "late_chunking": self.late_chunking}
 
     def cost(self, documents: Sequence[Document], encoder: Encoder) -> Cost:
         with tempfile.TemporaryDirectory() as folder:
             start = time.process_time()
-            with UnitStore(Path(folder) / "store", encoder=encoder, granularities=self.granularities) as store:
+            with UnitStore(Path(folder) / "store", encoder=encoder, **self._options) as store:
                 store.add_documents(documents)
                 store.refresh()
                 count = sum(store.counts().values())
@@ -75,7 +86,7 @@ class Setting:
 
     @contextmanager
     def opened(self, data: DomainSet, encoder: Encoder) -> Iterator[Search]:
-        with UnitStore(encoder=encoder, granularities=self.granularities) as store:
+        with UnitStore(encoder=encoder, **self._options) as store:
             store.add_documents(data.documents)
             yield partial(self._search, store)
 
@@ -110,7 +121,9 @@ class Peer:
             splitter = RecursiveCharacterTextSplitter(
                 chunk_size=self.size, chunk_overlap=0, length_function=self.length
             )
-            chunks = splitter.split_documents([LangChainDocument(document.text) for document in documents])
+            chunks = splitter.split_documents(
+                [LangChainDocument(document.text) for document in documents]
+            )
             store = FAISS.from_documents(chunks, EncoderEmbeddings(encoder))
             store.save_local(folder)
             if self.has_words:
@@ -124,12 +137,16 @@ class Peer:
         chunks = Chunks(data.documents, self.size, encoder, length=self.length)
         yield partial(self._search, chunks, {})
 
-    def _search(self, whole: Chunks, by_scope: dict, question: DomainQuestion, vector: np.ndarray) -> Results:
+    def _search(
+        self, whole: Chunks, by_scope: dict, question: DomainQuestion, vector: np.ndarray
+    ) -> Results:
         chunks = whole
         if question.scope:
             if question.scope not in by_scope:
                 inside = [document for document in whole.documents if document.id in question.scope]
-                by_scope[question.scope] = Chunks(inside, self.size, whole.encoder, length=self.length)
+                by_scope[question.scope] = Chunks(
+                    inside, self.size, whole.encoder, length=self.length
+                )
             chunks = by_scope[question.scope]
         [found] = chunks.by_cosine(vector[None], FETCHED)
         if self.has_words:
@@ -172,6 +189,10 @@ SETTINGS = (
     Setting("passages and sentences", ("passage", "sentence")),
     Setting("passages and propositions", ("passage", "proposition")),
     Setting("all three", ("passage", "sentence", "proposition")),
+    Setting("passages and sentences, late chunking", ("passage", "sentence"), late_chunking=True),
+    Setting(
+        "passages and propositions, late chunking", ("passage", "proposition"), late_chunking=True
+    ),
 )
 
 
@@ -184,28 +205,39 @@ def sample_of(sets: Sequence[DomainSet]) -> list[Document]:
             if left <= 0:
                 break
             words = document.text.split(" ")
-            chosen.append(Document(" ".join(words[:left]), title=document.title, id=f"{data.name} {document.id}"))
+            chosen.append(
+                Document(
+                    " ".join(words[:left]), title=document.title, id=f"{data.name} {document.id}"
+                )
+            )
             left -= len(words)
     return chosen
 
 
-def costs(documents: Sequence[Document], encoder: Encoder, rounds: int) -> list[Cost]:
+def costs(
+    settings: Sequence[Setting | Peer], documents: Sequence[Document], encoder: Encoder, rounds: int
+) -> list[Cost]:
     """Return the median costs of each setting, which take turns."""
     encoder.encode_units([document.text for document in documents[:8]])  # the first call is slower
-    measured: list[list[Cost]] = [[] for _ in SETTINGS]
+    measured: list[list[Cost]] = [[] for _ in settings]
     for _ in range(rounds):
-        for setting, figures in zip(SETTINGS, measured, strict=True):
+        for setting, figures in zip(settings, measured, strict=True):
             figures.append(setting.cost(documents, encoder))
             print(setting.name, figures[-1], flush=True)
-    return [Cost(*(statistics.median(column) for column in zip(*figures, strict=True))) for figures in measured]
+    return [
+        Cost(*(statistics.median(column) for column in zip(*figures, strict=True)))
+        for figures in measured
+    ]
 
 
-def found_in(data: DomainSet, encoder: Encoder, limit: int) -> list[list[float]]:
+def found_in(
+    settings: Sequence[Setting | Peer], data: DomainSet, encoder: Encoder, limit: int
+) -> list[list[float]]:
     """Return for each setting the means of recall and of the words curve, in percent."""
     questions = data.questions[:: max(1, len(data.questions) // limit)][:limit]
     vectors = encoder.encode_queries([question.text for question in questions])
     rows = []
-    for setting in SETTINGS:
+    for setting in settings:
         values = []
         with setting.opened(data, encoder) as search:
             for question, vector in zip(questions, vectors, strict=True):
@@ -224,26 +256,54 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=400, help="most questions of a set")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--costs", action="store_true", help="measure costs alone")
-    parser.add_argument("--bfloat16", action="store_true", help="encode whole sets in bfloat16; costs are in float32")
+    parser.add_argument("--found", action="store_true", help="measure what is found alone")
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        help="only rows whose names hold one of these; costs are also measured of the first",
+    )
+    parser.add_argument(
+        "--bfloat16",
+        action="store_true",
+        help="encode whole sets in bfloat16; costs are in float32",
+    )
     arguments = parser.parse_args()
     encoder = SentenceTransformerEncoder()
     sets = [read(arguments.folder / name) for name in arguments.sets]
-    sample = sample_of(sets)
-    measured = costs(sample, encoder, arguments.rounds)
-    plain = measured[0]
-    cells = [[setting.name] for setting in SETTINGS]
-    for row, cost in zip(cells, measured, strict=True):
-        row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
-    for data in [] if arguments.costs else sets:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
-            found = found_in(data, VectorCache(encoder, arguments.cache), arguments.questions)
-        for row, values in zip(cells, found, strict=True):
-            recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
-            curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
-            row.append(f"{recall} · {curve}")
-    print(f"{len(sample)} documents of {SAMPLE:,} words; a chunk of 500 characters: 1")
-    print(f"Each set: R@{' / R@'.join(map(str, CUTS))} · the first {' / '.join(map(str, BUDGETS))} words")
-    add_row = table("index", ["CPU", "disk", "vectors", *([] if arguments.costs else [data.name for data in sets])])
+    settings = []
+    for setting in SETTINGS:
+        is_unit = setting is SETTINGS[0] and not arguments.found
+        if (
+            arguments.rows is None
+            or any(part in setting.name for part in arguments.rows)
+            or is_unit
+        ):
+            settings.append(setting)
+    cells = [[setting.name] for setting in settings]
+    columns: list[str] = []
+
+    if not arguments.found:
+        sample = sample_of(sets)
+        columns += ["CPU", "disk", "vectors"]
+        measured = costs(settings, sample, encoder, arguments.rounds)
+        plain = measured[0]
+        for row, cost in zip(cells, measured, strict=True):
+            row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
+        print(f"{len(sample)} documents of {SAMPLE:,} words; a chunk of 500 characters: 1")
+
+    if not arguments.costs:
+        columns += [data.name for data in sets]
+        for data in sets:
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
+                cached = TokenCachedEncoder(encoder, arguments.cache)
+                found = found_in(settings, data, cached, arguments.questions)
+            for row, values in zip(cells, found, strict=True):
+                recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
+                curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
+                row.append(f"{recall} · {curve}")
+        print(f"Each set: R@{CUTS} · the first {BUDGETS} words")
+
+    add_row = table("index", columns)
     for name, *rest in cells:
         add_row(name, rest)
 

@@ -10,7 +10,11 @@ from langchain_factoid.chat_model import (  # noqa: E402 - after the check above
     ChatModelPropositionizer,
     ChatModelReader,
 )
-from langchain_factoid.citations import PropCiteRunnable, citations_of  # noqa: E402
+from langchain_factoid.citations import (  # noqa: E402
+    PropCiteRunnable,
+    citations_of,
+    cited_message,
+)
 from langchain_factoid.convert import matches_of, with_headings  # noqa: E402
 from langchain_factoid.documents import DocumentIntelligenceTransformer, regions_of  # noqa: E402
 from langchain_factoid.embeddings import EncoderEmbeddings, LangChainEncoder  # noqa: E402
@@ -22,6 +26,7 @@ from langchain_factoid.text_splitter import (  # noqa: E402
     PassageTextSplitter,
     PropositionTextSplitter,
 )
+from langchain_factoid.tools import documents_of, read_tool, search_tool  # noqa: E402
 from langchain_factoid.vector_store import MultiGranularFAISS  # noqa: E402
 
 __all__ = [
@@ -38,8 +43,12 @@ __all__ = [
     "PropCiteRunnable",
     "PropositionTextSplitter",
     "citations_of",
+    "cited_message",
+    "documents_of",
     "evaluator",
     "matches_of",
+    "read_tool",
     "regions_of",
+    "search_tool",
     "with_headings",
 ]

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.content import create_citation
 from langchain_core.runnables import RunnableGenerator
 
@@ -89,6 +89,22 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
             async for sentence in sentences:
                 yield stream.chunk(sentence)
         yield stream.chunk()
+
+
+def cited_message(
+    citer: PropCite, answer: str | BaseMessage, documents: Sequence[Document]
+) -> AIMessage:
+    """Return an answer as a message with citations, as `PropCiteRunnable` makes it.
+
+    It has the id of the answer, so that it replaces it in the state of a graph or agent.
+
+    Args:
+        citer: The core's PropCite, which holds the model and all options.
+        answer: The answer of any model or agent.
+        documents: Its sources, such as `documents_of` returns of an agent's messages.
+    """
+    cited = PropCiteRunnable(citer=citer, documents=documents).invoke(answer)
+    return AIMessage(cited.content, id=cited.id, response_metadata=cited.response_metadata)
 
 
 def citations_of(message: BaseMessage) -> list[CitationFields]:

@@ -7,7 +7,7 @@ source as `source_start_index`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from factoid.framework import (
     InvalidInputError,
     MatchFields,
     Unit,
+    check_metadata_keys,
     check_template,
     hit_fields,
     match_fields,
@@ -29,6 +30,7 @@ from factoid.framework import (
     text_field,
     with_fields,
     with_heading,
+    with_metadata,
 )
 from factoid.framework import Document as CoreDocument
 
@@ -176,10 +178,10 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
 
     They do not count when documents are compared.
     """
-    found = Document(page_content=document.page_content, id=document.id)
+    copy = Document(page_content=document.page_content, id=document.id)
     # Assigned, since a dict that is passed to the constructor is copied as a plain one.
-    found.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
-    return found
+    copy.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
+    return copy
 
 
 def with_note(document: Document, fields: Mapping[str, Any]) -> Document:
@@ -227,17 +229,24 @@ def matches_of(document: Document) -> list[MatchFields]:
     return match_fields(document.metadata, *SPAN)
 
 
-def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
+def with_headings(
+    documents: Iterable[Document],
+    template: str = EMBED_TEMPLATE,
+    *,
+    embed_metadata: Sequence[str] = (),
+) -> list[Document]:
     """Return copies of documents with title and section before the page_content.
 
     For models that read what was retrieved, `retriever | with_headings | prompt`, and for other
-    vector stores, which embed only the page_content. The template is the one of
-    `MultiGranularFAISS`.
+    vector stores, which embed only the page_content. Template and `embed_metadata` are those of
+    `MultiGranularFAISS`: `partial(with_headings, embed_metadata=["product"])` says of which product
+    a text is.
 
     Raises:
-        InvalidInputError: Something is not a document, or the template does not name {text} once.
+        InvalidInputError: Something is not a document, the template does not name {text} once, or a
+            key of the metadata cannot be written.
     """
-    check_template(template)
+    template = with_metadata(check_template(template), check_metadata_keys(embed_metadata))
     copies = []
     for document in documents:
         copies.append(

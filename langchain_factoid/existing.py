@@ -51,6 +51,10 @@ class LangChainCollection:
             self._metric = self.known.metric(self.store)  # which may ask a server
         return self._metric
 
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors; else the store embeds texts itself."""
+        return self.known is not None and self.known.embeds == "vectors"
+
     def is_exact(self) -> bool:
         """Return whether fewer rows than asked for are all that there are."""
         return self.known is not None and self.known.is_exact(self.store)
@@ -125,7 +129,7 @@ class LangChainCollection:
         ids = [self._stored_id(row.id) for row in rows]
         metadatas = [dict(row.metadata) for row in rows]
         texts = [row.text for row in rows]
-        if all(row.vector is not None for row in rows):
+        if self.takes_vectors() and all(row.vector is not None for row in rows):
             vectors = [list(row.vector or ()) for row in rows]
             self._put_embedded(texts, vectors, metadatas, ids)
             return
@@ -187,6 +191,17 @@ class _InMemory(_Known):
         passes = options["filter"]
         return {"filter": lambda document: passes(document.metadata)}
 
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+            record = {"id": name, "vector": vector, "text": text, "metadata": metadata}
+            self.store.store[name] = record
+
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         del condition
         for record in list(self.store.store.values()):
@@ -237,15 +252,15 @@ class _FAISS(_Known):
 
 
 class _Chroma(_Known):
-    def _put(self, rows: Sequence[Row]) -> None:
-        if not all(row.vector is not None for row in rows):
-            super()._put(rows)
-            return
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
         self.store._collection.upsert(
-            ids=[row.id for row in rows],
-            embeddings=[list(row.vector or ()) for row in rows],
-            documents=[row.text for row in rows],
-            metadatas=[dict(row.metadata) for row in rows],
+            ids=ids, embeddings=vectors, documents=texts, metadatas=metadatas
         )
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
@@ -314,6 +329,14 @@ class _PGVector(_Known):
 
 
 class _PGVectorStore(_Known):
+    def __init__(self, store: Any, known: KnownStore) -> None:
+        super().__init__(store, known)
+        if store._PGVectorStore__vs.metadata_json_column is None:
+            raise InvalidInputError(
+                "PGVectorStore needs a column for any metadata: make the table with "
+                "init_vectorstore_table(..., store_metadata=True)"
+            )
+
     def get(self, ids: Sequence[str]) -> list[Row]:
         rows: list[Row] = []
         for start in range(0, len(ids), _PAGE):

@@ -229,10 +229,14 @@ class MultiGranularRetriever(BaseRetriever):
                 vector = to_matrix([await encoder.embeddings.aembed_query(query)], 1)[0]
             answer = await self._existing.asearch(query, vector=vector, **options)
             return _documents(answer, matches=has_matches)
-        embedding = to_matrix([await self._store.embeddings.aembed_query(query)], 1)
-        hits = await asyncio.to_thread(
-            self._store.store.search_by_vector, embedding, text=query, **options
-        )
+        store = self._store.store
+        of_search = dict(options)
+        del of_search["k"]
+        if store.encodes_queries(SearchOptions(**of_search)):
+            embedding = to_matrix([await self._store.embeddings.aembed_query(query)], 1)
+            hits = await asyncio.to_thread(store.search_by_vector, embedding, text=query, **options)
+        else:
+            hits = await asyncio.to_thread(store.search, query, **options)
         return hit_documents(hits, scores=True, matches=has_matches)
 
     def _options(self, call: dict[str, Any]) -> dict[str, Any]:
@@ -287,12 +291,12 @@ def _existing_options(options: dict[str, Any]) -> dict[str, Any]:
         options["min_score"] = threshold
     if options.get("parents") is None:
         options["parents"] = "auto"
-    kept = {}
+    accepted = {}
     for name, value in options.items():
         is_unset = value is None or _UNSET.get(name) == value
         if name in _OF_EXISTING or not is_unset:
-            kept[name] = value
-    return kept
+            accepted[name] = value
+    return accepted
 
 
 def _documents(answer: Answer, *, matches: bool) -> list[Document]:

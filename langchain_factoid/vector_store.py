@@ -131,8 +131,8 @@ class MultiGranularFAISS(VectorStore):
         check_names(
             type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES
         )
-        given = {"source_key": SOURCE_AUTO, **options}
-        self._recipe, of_store = split_options(UnitStore.add_documents, given)
+        with_source = {"source_key": SOURCE_AUTO, **options}
+        self._recipe, of_store = split_options(UnitStore.add_documents, with_source)
         if store is None:
             encoding = embedding
             if not isinstance(encoding, LangChainEncoder):
@@ -438,7 +438,7 @@ class MultiGranularFAISS(VectorStore):
         return self._relevance
 
     def _options(
-        self, given: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()
+        self, requested: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()
     ) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults.
 
@@ -446,8 +446,10 @@ class MultiGranularFAISS(VectorStore):
             UnknownOptionError: It is none of a search, nor among the others, as which the owner
                 takes it.
         """
-        check_names(owner or f"a search of {type(self).__name__}", given, {"k", *_SEARCH, *others})
-        options = dict(given)
+        check_names(
+            owner or f"a search of {type(self).__name__}", requested, {"k", *_SEARCH, *others}
+        )
+        options = dict(requested)
         if options.get("parents") is None:
             options["parents"] = self.parents
         if (threshold := options.pop("score_threshold", None)) is not None:

@@ -8,6 +8,7 @@ require("llama_index.core", extra="llama-index")
 from llama_index_factoid.citations import (  # noqa: E402 - after the check above
     PropCiteQueryEngine,
     citations_of,
+    cited_message,
 )
 from llama_index_factoid.convert import matches_of, span_of  # noqa: E402
 from llama_index_factoid.documents import (  # noqa: E402 - after the check above
@@ -26,6 +27,7 @@ from llama_index_factoid.node_parser import (  # noqa: E402
 )
 from llama_index_factoid.postprocessor import AnyGranularityRerank  # noqa: E402
 from llama_index_factoid.retriever import MultiGranularRetriever  # noqa: E402
+from llama_index_factoid.tools import nodes_of, read_tool, search_tool  # noqa: E402
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # noqa: E402
 
 __all__ = [
@@ -46,7 +48,11 @@ __all__ = [
     "PropositionNodeParser",
     "TextMetric",
     "citations_of",
+    "cited_message",
     "matches_of",
+    "nodes_of",
+    "read_tool",
     "regions_of",
+    "search_tool",
     "span_of",
 ]

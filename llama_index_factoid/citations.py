@@ -11,6 +11,13 @@ from contextlib import aclosing, closing
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    CitationBlock,
+    ContentBlock,
+    MessageRole,
+    TextBlock,
+)
 from llama_index.core.base.response.schema import (
     RESPONSE_TYPE,
     AsyncStreamingResponse,
@@ -23,6 +30,8 @@ from llama_index.core.types import TokenAsyncGen, TokenGen
 
 from factoid.framework import CitationFields, CitedSentence, Document, PropCite, citation_fields
 from llama_index_factoid.convert import to_core
+
+_LOCATION = ("number", "start_index", "end_index", "cited_start_index", "cited_end_index")
 
 
 class PropCiteQueryEngine(BaseQueryEngine):
@@ -94,6 +103,39 @@ class PropCiteQueryEngine(BaseQueryEngine):
             async for sentence in sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
+
+
+def cited_message(citer: PropCite, answer: str, nodes: Sequence[NodeWithScore]) -> ChatMessage:
+    """Return an answer as a message with citations of its source nodes.
+
+    The first block is the text with markers, `[2]` for the second node. A `CitationBlock` follows
+    for each citation: the supporting text, the node's id as `source`, its title, and as
+    `additional_location_info` the node's `number`, the claim's place in the text as `start_index`
+    and `end_index`, and that of the supporting text in the node as `cited_start_index` and
+    `cited_end_index`.
+
+    Args:
+        citer: The core's PropCite, which holds the model and all options.
+        answer: The answer of any model or agent.
+        nodes: Its sources, such as `nodes_of` returns of an agent's tools.
+    """
+    cited = citer.cite(answer, [to_core(source.node) for source in nodes])
+    blocks: list[ContentBlock] = [TextBlock(text=cited.text)]
+    for citation in cited.citations:
+        node = nodes[citation.position].node
+        fields = citation.fields(node.metadata)
+        location = {}
+        for key in _LOCATION:
+            location[key] = fields[key]
+        blocks.append(
+            CitationBlock(
+                cited_content=TextBlock(text=fields["cited_text"]),
+                source=node.node_id,
+                title=fields.get("title", ""),
+                additional_location_info=location,
+            )
+        )
+    return ChatMessage(role=MessageRole.ASSISTANT, blocks=blocks)
 
 
 def citations_of(response: RESPONSE_TYPE) -> list[CitationFields]:

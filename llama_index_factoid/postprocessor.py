@@ -84,9 +84,8 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
                 match[key] = None
             else:
                 match[key] += offset
-    # the ranker's own are in their place
-    kept = {key: value for key, value in earlier.items() if key != "matches"}
-    found = kept | fields
-    if found:
-        source = retrieved(source, found)
+    # The matches of the ranker take the place of earlier ones.
+    fields = {key: value for key, value in earlier.items() if key != "matches"} | fields
+    if fields:
+        source = retrieved(source, fields)
     return NodeWithScore(node=source, score=hit.score)

@@ -31,6 +31,7 @@ from factoid.framework import (
     DATABASE_FILE,
     All,
     CommonSearchKwargs,
+    EncoderMismatchError,
     Filter,
     Granularity,
     IndexKwargs,
@@ -60,7 +61,7 @@ from llama_index_factoid.embeddings import LlamaIndexEncoder
 from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
-_NAMES = {
+QUERY_NAMES = {
     "doc_ids": "document_ids",
     "node_ids": "unit_ids",
     "mmr_threshold": "mmr",
@@ -245,8 +246,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's, or other
-                metadata in them.
+                metadata in them, or the store was filled with late chunking, where a node's
+                embedding depends on its passage.
         """
+        if self._store.late_chunking:
+            raise EncoderMismatchError(
+                "this store was filled with late_chunking=True, and LlamaIndex embeds each node by "
+                "itself: add documents with UnitStore or MultiGranularFAISS, or use another store"
+            )
         nodes = list(nodes)
         for node in nodes:
             if not isinstance(node, BaseNode):
@@ -400,9 +407,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         }
         for name, value in options.items():
             if value is not None:
-                search[_NAMES.get(name, name)] = value
+                search[QUERY_NAMES.get(name, name)] = value
         if query.filters is not None:
-            search["filter"] = _both(search.get("filter"), to_tree(query.filters))
+            search["filter"] = both_filters(search.get("filter"), to_tree(query.filters))
         search.setdefault("document_ids", query.doc_ids)
         # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the
         # nodes.
@@ -488,7 +495,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return nodes
 
 
-def _both(condition: Filter | None, tree: Tree | None) -> Filter | None:
+def both_filters(condition: Filter | None, tree: Tree | None) -> Filter | None:
     """Return a filter that holds where two hold; None is no filter."""
     if condition is None or tree is None:
         if condition is None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.existing.servers"]  # servers that several folders use, started when one does
+
 # The same examples in every run, so that a run fails for what was changed. New ones: --hypothesis-profile=explore
 # No deadline: timings lie in benchmarks, and machines are loaded.
 settings.register_profile("same", derandomize=True, deadline=None)

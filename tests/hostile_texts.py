@@ -36,7 +36,7 @@ from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, claims_something, with_markers, without_markers
+from factoid.late_interaction.growing_answer import GrowingAnswer, claims_something, with_markers, without_markers
 from factoid.late_interaction.cite import PropCite
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose

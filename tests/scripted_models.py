@@ -11,8 +11,15 @@ from collections import Counter
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    LLMMetadata,
+    ToolCallBlock,
+)
 from llama_index.core.llms import CustomLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
 
 
 class ServerError(Exception):
@@ -112,3 +119,46 @@ class LlamaIndexModel(CustomLLM):
 
     def stream_complete(self, prompt, formatted=False, **kwargs):
         raise NotImplementedError
+
+
+class LangChainAgentModel(BaseChatModel):
+    """A chat model with tools that answers its calls one after the other.
+
+    A step is a message, or a function from the messages so far to one.
+    """
+
+    steps: list
+
+    @property
+    def _llm_type(self):
+        return "scripted"
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        step = self.steps.pop(0)
+        message = step(messages) if callable(step) else step
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def langchain_call(name, **arguments):
+    """Return a message that calls a tool."""
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": name}])
+
+
+def llama_index_agent_model(steps):
+    """Return a model with tools that answers its calls one after the other, as `LangChainAgentModel` does."""
+    left = list(steps)
+
+    def answer(messages, **_):
+        step = left.pop(0)
+        return step(messages) if callable(step) else step
+
+    return MockFunctionCallingLLM(response_generator=answer, is_chat_model=True)
+
+
+def llama_index_call(name, **arguments):
+    """Return a message that calls a tool."""
+    call = ToolCallBlock(tool_call_id=name, tool_name=name, tool_kwargs=arguments)
+    return ChatMessage(role="assistant", blocks=[call])

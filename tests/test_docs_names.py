@@ -27,14 +27,14 @@ FILE = re.compile(r"[\w./-]+\.(?:py|c|toml|txt|md|yml)")
 FOREIGN = frozenset(
     """
     AzureAIDocumentIntelligenceLoader BM25Retriever BaseChatModel CitationQueryEngine ColbertRerank
-    EnsembleRetriever FaissMapVectorStore IngestionPipeline MetadataReplacementPostProcessor
+    EnsembleRetriever FaissMapVectorStore FaissVectorStore IngestionPipeline MetadataReplacementPostProcessor
     MultiQueryRetriever MultiVectorRetriever ParentDocumentRetriever PydanticResponse QueryEngineTool
     QueryFusionRetriever RecursiveCharacterTextSplitter RecursiveRetriever RetrieverQueryEngine
     RetrieversIntegrationTests SimpleVectorStore VectorStoreIntegrationTests
     as_query_engine as_retriever bind byte_store child_metadata_fields create_retrieval_chain
     delete_ref_doc from_args from_dict id_key merge_from mset normalize_L2 num_workers
     proposition_llm similarity_search_with_relevance_scores streaming target_metadata_key
-    Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
+    init_chat_model Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
     """.split()
 )
 # Examples: words of texts, files of users, keys of their metadata, kinds of FAISS, settings of LlamaIndex.
@@ -90,6 +90,38 @@ def options() -> frozenset[str]:
     return frozenset(re.findall(r"--[a-z][a-z-]*", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")))
 
 
+@cache
+def commands() -> dict[str, str]:
+    """Return the section of each command's help, by the words of the command."""
+    sections = re.split(r"^#+ `factoid (.*)`$", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), flags=re.M)
+    return dict(zip(sections[1::2], sections[2::2], strict=True))
+
+
+def wrong_commands(text: str) -> list[str]:
+    """Return the lines of blocks that call no command, or one with an option that it lacks."""
+    wrong: list[str] = []
+    for block in FENCED.findall(text.replace("\\\n", " ")):
+        for line in re.findall(r"^(?:\$ )?factoid (.*?)(?: #.*)?$", block, re.MULTILINE):
+            words = line.split()
+            is_group = any(name.startswith(f"{words[0]} ") for name in commands())
+            section = commands().get(" ".join(words[: 1 + is_group]), "")
+            used = re.findall(r"(?<!\S)--?[a-z][a-z-]*", line)
+            if not section or not all(re.search(rf"[`,]\s?{option}\b", section) for option in used):
+                wrong.append(line)
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_in_blocks_take_their_options(page: str) -> None:
+    assert not wrong_commands((ROOT / page).read_text(encoding="utf-8"))
+
+
+def test_a_wrong_command_is_noticed() -> None:
+    lines = ["index docs/ --stor s", "serch s q", "store stat s", "index docs/ --sync \\\n  --store s -q  # a comment"]
+    text = "```sh\n" + "\n".join(f"factoid {line}" for line in lines) + "\n```"
+    assert wrong_commands(text) == lines[:3]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_names_exists(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -99,7 +131,8 @@ def test_what_a_page_names_exists(page: str) -> None:
     for quoted in NAMED.findall(FENCED.sub("", text)):
         if FILE.fullmatch(quoted):
             name = Path(quoted).name
-            if name not in files() and Path(name).stem not in known:
+            is_ours = name.endswith((".py", ".c"))
+            if name not in files() and (is_ours or Path(name).stem not in known):
                 unknown.append(quoted)
         elif quoted.startswith("factoid "):
             used = re.findall(r"--[a-z][a-z-]*", quoted)
@@ -114,3 +147,24 @@ def test_a_name_that_does_not_exist_is_noticed() -> None:
     assert {"add_documents", "MultiGranularRetriever", "min_words", "nprobe"} <= names()
     assert "--granularities" in options()
     assert "--no-such-option" not in options()
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    lines = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line) for line in lines]
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in shown}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = FENCED.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    broken: list[str] = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        name, _, anchor = link.partition("#")
+        target = ((ROOT / page).parent / name).resolve() if name else ROOT / page
+        is_there = link.startswith(("https:", "mailto:")) or target.exists()
+        if not is_there or (anchor and target.suffix == ".md" and anchor not in headings(target)):
+            broken.append(link)
+    assert not broken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 pytest.importorskip("langchain_core")
@@ -15,13 +16,14 @@ from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import MetadataMode
 
-from factoid import Document, UnitStore
+from factoid import AnyGranularityRanker, Document, UnitStore
 from factoid.encode import with_heading, with_metadata
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder
-from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
+from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever, with_headings
 from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
 from llama_index_factoid import MultiGranularRetriever as LlamaIndexRetriever
+from tests.late_interaction.word_vectors import WordVectors
 
 TEXT = "The warranty lasts 24 months.\n\nThe battery runs for 90 minutes on the carpet."
 PRODUCTS = ("Tern 40", "Heron 7", "Swift 9")
@@ -199,3 +201,40 @@ def test_wrong_lists_are_refused():
         with pytest.raises(ValueError, match="embed_metadata"):
             MultiGranularNodeParser(embed_metadata=keys)
     assert json.loads(MultiGranularNodeParser(embed_metadata=KEYS).to_json())["embed_metadata"] == KEYS
+
+
+class SameWords(WordVectors):
+    """Words are most similar to themselves."""
+
+    @staticmethod
+    def vector(word, marker):
+        vector = np.random.default_rng([ord(character) for character in word.lower()]).normal(size=64)
+        return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
+@pytest.mark.parametrize("parents", ["passage", "unit", "document"])
+def test_a_ranker_of_a_search_reads_the_metadata_and_hits_stay_as_they_are(granularity, parents):
+    ranker = AnyGranularityRanker(SameWords())
+    with in_langchain() as store:
+        options = {"rerank": ranker, "granularity": granularity, "parents": parents}
+        for name in PRODUCTS:
+            question = f"battery minutes of the {name}"
+            best, *others = store.store.search(question, 3, **options)
+            assert best.unit.metadata["product"] == name
+            plain = store.store.search(question, 9, parents=parents, granularity="mixed")
+            for hit in (best, *others):
+                assert hit.unit.title == ""
+                assert not any(match.unit.title for match in hit.matches)
+                assert hit.score < best.score or hit is best
+            assert {hit.unit.id for hit in (best, *others)} <= {hit.unit.id for hit in plain} or parents == "unit"
+
+
+def test_headings_can_say_the_metadata_as_well():
+    document = LangChainDocument("It lasts.", metadata={"title": "Warranty", "product": "Tern 40", "year": 2024})
+    [written] = with_headings([document], embed_metadata=["product", "year"])
+    assert written.page_content == "Tern 40 — 2024 — Warranty: It lasts."
+    [written] = with_headings([document], "{text}", embed_metadata=KEYS)
+    assert written.page_content == "Tern 40 — It lasts."
+    with pytest.raises(InvalidInputError, match="embed_metadata must be a list"):
+        with_headings([document], embed_metadata="product")

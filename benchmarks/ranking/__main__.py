@@ -43,7 +43,7 @@ from benchmarks.ranking.measures import (
     recall,
     table,
 )
-from benchmarks.ranking.rankings import DEFAULT, FETCHED, SCORES, distinct_documents, fuse_ranks, search
+from benchmarks.ranking.rankings import DEFAULT, FETCHED, RERANK, SCORES, distinct_documents, fuse_ranks, search
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Granularity,
@@ -67,6 +67,7 @@ def main() -> None:
     parser.add_argument("--curve", type=int, metavar="N", help="questions of the words curve, evenly spread")
     parser.add_argument("--only", choices=["recall", "words"], help="one of the two tables")
     parser.add_argument("--rows", choices=["ours", "others", "all"], default="all", help="beside the default")
+    parser.add_argument("--rerank", action="store_true", help='a further row, rerank="tokens"')
     parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
     arguments = parser.parse_args()
     corpus = read(arguments.corpus)
@@ -86,7 +87,7 @@ def main() -> None:
             words = sum(len(unit.text.split()) for unit in of_one) / len(of_one)
             pronouns = sum(bool(_PRONOUN.match(unit.text)) for unit in of_one) / len(of_one)
             row(granularity, [f"{len(of_one):,}", f"{words:.1f}", f"{100 * pronouns:.1f} %"])
-        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows)
+        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows, arguments.rerank)
         if arguments.only != "words":
             print_recall(bench)
         if arguments.only != "recall":
@@ -100,6 +101,7 @@ class Bench:
 
     Attributes:
         rows: "ours" or "others" beside the default, or "all".
+        reranks: Whether there is a row of `rerank="tokens"`.
     """
 
     corpus: Corpus
@@ -108,10 +110,14 @@ class Bench:
     questions: Sequence[Question]
     queries: Vectors
     rows: str
+    reranks: bool
 
     def rankings(self, k: int, parents: str) -> Iterator[tuple[str, float, list[list[Any]]]]:
         """Yield name, seconds and results of each way to rank, the default first."""
-        for name, options in SCORES.items():
+        scores = dict(SCORES)
+        if self.reranks:
+            scores |= RERANK
+        for name, options in scores.items():
             if self.rows != "others" or name == DEFAULT:
                 began = time.perf_counter()
                 found = self.search(k, options | {"parents": parents})

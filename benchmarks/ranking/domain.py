@@ -20,7 +20,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
 from benchmarks.ranking.measures import table
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
-from factoid.encode import Vectors
+from factoid.encode import Vectors, span_encoder
 
 SETS = ("chunkeval", "covidqa", "scifact", "hotpot", "tatqa")
 BY_SPAN = ("chunkeval", "covidqa")
@@ -44,6 +44,7 @@ _HALF = 0.5  # of a span of evidence, or of a passage that is shorter than two o
 _GOLD_ALONE = 3  # of documents that answer no question, every so many are kept in a large set
 _LARGE = 5000
 _REPORTS = 3  # every so many reports of tatqa are kept
+_FEW = 10  # documents, such as the long ones of chunkeval, that are all kept
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,41 @@ def read(folder: Path) -> DomainSet:
     return DomainSet(folder.name, documents, questions, by_span)
 
 
+def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: int | None = None) -> DomainSet:
+    """Return a set of fewer documents and questions.
+
+    Args:
+        domain: The set.
+        questions: Keep about so many questions, evenly spread.
+        every: Keep one of so many documents. Where evidence is a part of one document, the questions about the others are
+            left out; elsewhere the documents that answer a question stay. Of tatqa every so many reports are kept, with the
+            questions about them; a few long documents all stay.
+        characters: Keep so many characters of each document, and the questions whose evidence they hold.
+    """
+    documents = list(domain.documents)
+    kept = list(domain.questions)
+    if characters is not None:
+        documents = [replace(document, text=document.text[:characters]) for document in documents]
+        kept = [question for question in kept if all(part.end <= characters for part in question.evidence)]
+    is_thinned = every > 1 and len(documents) > _FEW
+    if is_thinned and domain.by_span:
+        documents = documents[::every]
+        ids = {document.id for document in documents}
+        kept = [question for question in kept if ids.issuperset(question.gold)]
+    kept = list(spread(kept, questions))
+    if is_thinned and not domain.by_span:
+        reports = sorted({question.scope for question in kept})[::every]
+        if any(reports):
+            kept = [question for question in kept if question.scope in reports]
+            ids = set().union(*reports)
+            documents = [document for document in documents if document.id in ids]
+        else:
+            gold = set().union(*(question.gold for question in kept))
+            others = {document.id for document in documents[::every]}
+            documents = [document for document in documents if document.id in gold | others]
+    return replace(domain, documents=documents, questions=kept)
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     packed = path.with_name(f"{path.name}.gz")
     with gzip.open(packed, "rt", encoding="utf-8") if packed.exists() else path.open(encoding="utf-8") as lines:
@@ -184,10 +220,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keep the stores here for the next run")
     parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set, evenly spread")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="keep about one of so many documents")
+    parser.add_argument("--characters", type=int, metavar="N", help="keep so many of each document")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these")
     parser.add_argument(
         "--weights", nargs=2, type=float, metavar=("PASSAGE", "LEXICAL"), help="in place of the default"
     )
+    parser.add_argument("--late-chunking", action="store_true", help="encode units as parts of their passages")
     parser.add_argument(
         "--bfloat16", action="store_true", help="encode in bfloat16, which some CPUs do several times as fast"
     )
@@ -196,10 +235,12 @@ def main() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
         for name in arguments.sets:
             encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
-            domain = read(arguments.folder / name)
+            domain = thin(read(arguments.folder / name), arguments.questions, arguments.every, arguments.characters)
             path = None if arguments.stores is None else arguments.stores / name
-            questions = spread(domain.questions, arguments.questions)
-            measure(domain, encoder, questions, arguments.rows, options, path)
+            if path is not None and arguments.late_chunking:
+                path = path.with_name(f"{name}, late chunking")
+            with UnitStore(path, encoder=encoder, late_chunking=arguments.late_chunking) as store:
+                measure(domain, store, arguments.rows, options)
 
 
 class TokenCachedEncoder(VectorCache):
@@ -208,6 +249,9 @@ class TokenCachedEncoder(VectorCache):
     def __init__(self, encoder: SentenceTransformerEncoder, folder: Path | None) -> None:
         super().__init__(encoder, folder)
         self._tokens = TokenFiles(Path(tempfile.mkdtemp()) if folder is None else folder / "tokens")
+
+    def encode_spans(self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Vectors]:
+        return span_encoder(self.encoder).encode_spans(texts, spans)
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         missing = [text for text in dict.fromkeys(texts) if text not in self._tokens]
@@ -251,34 +295,33 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def measure(
-    domain: DomainSet,
-    encoder: VectorCache,
-    questions: Sequence[DomainQuestion],
-    rows: Sequence[str],
-    options: dict[str, Any],
-    path: Path | None,
-) -> None:
-    """Print what each way to score finds; the store is kept at the path."""
+def measure(domain: DomainSet, store: UnitStore, rows: Sequence[str], options: dict[str, Any]) -> None:
+    """Fill a store with a set, and print what each way to score finds."""
+    questions = domain.questions
+    began = time.process_time()
+    store.add_documents(domain.documents)
+    store.refresh()
+    seconds = time.process_time() - began
+    encoder = store.encoder
+    assert encoder is not None
     encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
-    with UnitStore(path, encoder=encoder) as store:
-        store.add_documents(domain.documents)
-        counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
-        print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
-        row = table(domain.name, [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"])
-        for name in rows:
-            found, curves = [], []
-            began = time.perf_counter()
-            for question in questions:
-                common = {**options, **ROWS[name], "document_ids": question.scope or None}
-                found.append([hit.unit for hit in store.search(question.text, FETCHED, **common)])
-            seconds = time.perf_counter() - began
-            for question in questions:
-                common = {**options, **ROWS[name], "document_ids": question.scope or None}
-                curves.append(domain.curve(question, store.search(question.text, FETCHED, parents="unit", **common)))
-            recalls = np.mean([domain.recall(*pair) for pair in zip(questions, found, strict=True)], axis=0)
-            shares = [f"{100 * share:.1f}" for share in [*recalls, *np.nanmean(curves, axis=0)]]
-            row(name, [*shares, f"{1000 * seconds / len(questions):.0f}"])
+    counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
+    print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
+    print(f"{seconds:.0f} CPU seconds to add what the store and the cache did not hold")
+    row = table(domain.name, [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"])
+    for name in rows:
+        found, curves = [], []
+        began = time.perf_counter()
+        for question in questions:
+            common = {**options, **ROWS[name], "document_ids": question.scope or None}
+            found.append([hit.unit for hit in store.search(question.text, FETCHED, **common)])
+        seconds = time.perf_counter() - began
+        for question in questions:
+            common = {**options, **ROWS[name], "document_ids": question.scope or None}
+            curves.append(domain.curve(question, store.search(question.text, FETCHED, parents="unit", **common)))
+        recalls = np.mean([domain.recall(*pair) for pair in zip(questions, found, strict=True)], axis=0)
+        shares = [f"{100 * share:.1f}" for share in [*recalls, *np.nanmean(curves, axis=0)]]
+        row(name, [*shares, f"{1000 * seconds / len(questions):.0f}"])
 
 
 if __name__ == "__main__":

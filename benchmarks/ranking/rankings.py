@@ -32,6 +32,9 @@ SCORES: dict[str, dict[str, Any]] = {
 }
 """Options of `UnitStore.search` by the name of their row."""
 
+RERANK = {'rerank="tokens"': {"rerank": "tokens"}}
+"""A further row: each question has 50 passages read, so it takes seconds a question."""
+
 
 def search(
     store: UnitStore, questions: Sequence[Question], queries: Vectors, k: int, options: dict[str, Any]

@@ -95,16 +95,14 @@ def tenant_of(
 ) -> str:
     """Return the tenant whose token a request brings. Nothing else in a request says who asks."""
     settings: Settings = request.app.state.settings
-    found = ""
-    for (
-        token,
-        tenant,
-    ) in settings.tenants.items():  # all of them, so that time tells nothing about tokens
+    tenant = ""
+    # All tokens are compared, so that time tells nothing about them.
+    for token, name in settings.tenants.items():
         if secrets.compare_digest(token.encode(), credentials.credentials.encode()):
-            found = tenant
-    if not found:
+            tenant = name
+    if not tenant:
         raise HTTPException(401, "unknown token")
-    return found
+    return tenant
 
 
 Tenant = Annotated[str, Depends(tenant_of)]
@@ -199,12 +197,14 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
 
         @app.put("/documents")
         async def add(documents: list[NewDocument], tenant: Tenant) -> dict[str, int]:
-            made = [
-                Document(each.text, each.title, id=each.id, metadata=each.metadata)
-                for each in documents
+            new_documents = [
+                Document(document.text, document.title, id=document.id, metadata=document.metadata)
+                for document in documents
             ]
             with stores.borrow() as store:
-                report = await store.aadd_documents([owned(tenant, document) for document in made])
+                report = await store.aadd_documents(
+                    [owned(tenant, document) for document in new_documents]
+                )
             return {"added": report.documents, "unchanged": report.unchanged}
 
         @app.delete("/documents/{document_id:path}")

@@ -35,8 +35,10 @@ def check_tenant(name: object) -> str:
 
 def only(tenant: str, more: Mapping[str, Any] | None = None) -> Tree:
     """Return a filter that lets through the documents of a tenant, and of these what the tenant's own filter does."""
-    own = Comparison(KEY, Operator.EQ, check_tenant(tenant))
-    return own if more is None else All((own, parse_filter(more)))
+    of_tenant = Comparison(KEY, Operator.EQ, check_tenant(tenant))
+    if more is None:
+        return of_tenant
+    return All((of_tenant, parse_filter(more)))
 
 
 def owned(tenant: str, document: Document) -> Document:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.forks import Exclusion, at_work
+from factoid.late_chunking import encode_spans
 from factoid.pooling import Pooling, check_pooling, load_pooled
 from factoid.units import LONGEST_HEADING, Document, Unit
 
@@ -96,6 +97,39 @@ class TokenVectorEncoder(Protocol):
         """
 
 
+@runtime_checkable
+class SpanEncoder(Protocol):
+    """An encoder that encodes parts of a text with the text around them, in one pass.
+
+    A store with `late_chunking=True` encodes sentences and propositions in this way.
+    """
+
+    def encode_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[Vectors]:
+        """Return float32 vectors of units and of spans of their characters.
+
+        The first is that of the whole text, as `encode_units` gives it. Shape of each: (1 + spans,
+        dim).
+        """
+
+
+def span_encoder(encoder: object) -> SpanEncoder:
+    """Return an encoder that encodes spans: this one, or the one that it wraps for a framework.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    for candidate in (encoder, getattr(encoder, "wrapped", None)):
+        if isinstance(candidate, SpanEncoder):
+            return candidate
+    raise InvalidInputError(
+        f"late_chunking needs an encoder that has encode_spans, which {_described(encoder)} does "
+        "not have: open the store with SentenceTransformerEncoder(model) of a model that pools by "
+        "mean (in LangChain as EncoderEmbeddings of it), or leave late_chunking out"
+    )
+
+
 def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
     """Return an encoder that gives vectors of tokens.
 
@@ -120,8 +154,8 @@ def _described(encoder: object) -> str:
     """Return the class of an encoder, or of what it wraps for a framework."""
     if encoder is None:
         return "a store without an encoder"
-    for name in ("embeddings", "embed_model"):
-        encoder = getattr(encoder, name, encoder)
+    for name in ("wrapped", "embeddings", "embed_model"):
+        encoder = getattr(encoder, name, None) or encoder
     return type(encoder).__name__
 
 
@@ -151,9 +185,15 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     Raises:
         InvalidInputError: The template cannot be parsed.
     """
+    return placed_text(unit, template)[0]
+
+
+def placed_text(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> tuple[str, int]:
+    """Return what `with_heading` returns, and where the unit's text begins in it."""
     title, section = split_heading(unit)
     heading = {"title": title, "section": section, "text": unit.text}
     result = ""
+    start = 0
     for position, (label, name) in enumerate(_parts(template)):
         value = ""
         if name in heading:
@@ -166,7 +206,9 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
             if position and not result:
                 label = _MARKUP.sub("", label)
             result += label + value
-    return result
+        if name == "text":
+            start = len(result) - len(value)
+    return result, start
 
 
 def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
@@ -174,8 +216,12 @@ def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
 
     It is what a reader sees of it, with its heading.
     """
-    seen = replace(unit, text=unit.visible) if unit.visible else unit
-    return with_heading(seen, template)
+    return placed_text(seen_unit(unit), template)[0]
+
+
+def seen_unit(unit: Unit) -> Unit:
+    """Return a unit with what a reader sees as its text."""
+    return replace(unit, text=unit.visible) if unit.visible else unit
 
 
 def with_metadata(template: str, keys: Iterable[str]) -> str:
@@ -311,6 +357,18 @@ class SentenceTransformerEncoder:
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the float32 unit vectors of the tokens of units. Shape of each: (tokens, dim)."""
         return self._encode_tokens("encode_document", texts)
+
+    def encode_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[Vectors]:
+        """Return float32 vectors of units and of spans of their characters, in one pass.
+
+        Shape of each: (1 + spans, dim).
+
+        Raises:
+            InvalidInputError: The model does not pool by mean.
+        """
+        return encode_spans(self._model(), texts, spans, batch_size=self.batch_size)
 
     def _encode_tokens(self, method: str, texts: Sequence[str]) -> list[Vectors]:
         model = self._model()

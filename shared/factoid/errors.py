@@ -74,7 +74,7 @@ class EncoderMismatchError(StoreError, ValueError):
 
 def check_names(
     owner: str,
-    given: Iterable[str],
+    names_in_call: Iterable[str],
     known: Iterable[str],
     *,
     elsewhere: Mapping[str, str] = MappingProxyType({}),
@@ -83,7 +83,7 @@ def check_names(
 
     Args:
         owner: The class or method that was called.
-        given: The names in the call.
+        names_in_call: The names in the call.
         known: Those that there are.
         elsewhere: Where names belong that others than the owner take.
 
@@ -91,7 +91,7 @@ def check_names(
         UnknownOptionError: A name is not known.
     """
     names = {*known}
-    for name in given:
+    for name in names_in_call:
         if name in names:
             continue
         near = []

@@ -34,6 +34,7 @@ from factoid.encode import (
     to_matrix,
     token_vector_encoder,
     with_heading,
+    with_metadata,
 )
 from factoid.entities.articles.own_documents import (
     BuildingKwargs,
@@ -66,6 +67,7 @@ from factoid.existing import (
     Row,
     known_store,
 )
+from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
@@ -139,6 +141,14 @@ from factoid.store.options import (
 from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
+from factoid.tools import (
+    IS_DATA,
+    READ_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+    as_text,
+    numbered_document,
+    read_more,
+)
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
@@ -146,8 +156,10 @@ __all__ = [
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
     "DEPTH",
+    "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
     "LAYOUT_KEY",
@@ -155,6 +167,8 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "READ_DESCRIPTION",
+    "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
     "WINDOW",
     "WORDS",
@@ -231,6 +245,7 @@ __all__ = [
     "Weights",
     "add_own_articles",
     "adecompose",
+    "as_text",
     "assemble",
     "asummarize_tables",
     "build_own_articles",
@@ -252,6 +267,7 @@ __all__ = [
     "matches",
     "measure_answer",
     "measure_texts",
+    "numbered_document",
     "option_names",
     "own_row_id",
     "parse_filter",
@@ -260,6 +276,7 @@ __all__ = [
     "progress_bar",
     "read_layout",
     "read_loaded",
+    "read_more",
     "regions_in",
     "require",
     "scoped_row_id",
@@ -280,4 +297,5 @@ __all__ = [
     "with_fallback",
     "with_fields",
     "with_heading",
+    "with_metadata",
 ]

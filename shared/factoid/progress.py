@@ -102,8 +102,8 @@ class Progress:
         parts.append(f"{timedelta(seconds=round(seconds))} so far")
         done = self.done - self._initial
         if self.total is not None and done > 0:
-            left = seconds / done * max(self.total - self.done, 0)
-            parts.append(f"about {timedelta(seconds=round(left))} left")
+            seconds_left = seconds / done * max(self.total - self.done, 0)
+            parts.append(f"about {timedelta(seconds=round(seconds_left))} left")
         return ", ".join(filter(None, parts))
 
 

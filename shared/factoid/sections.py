@@ -60,7 +60,7 @@ class _Part(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a reader sees of it."""
+        """The text that a reader sees."""
         return "\n".join([block.visible.text for block in self.blocks])
 
     @property

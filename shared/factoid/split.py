@@ -73,20 +73,23 @@ def split_passages(
     if join_paragraphs and document.metadata.get(PROPOSITIONS) != LINES:  # rows stay apart
         paragraphs = list(_join_short(document.text, paragraphs, words, min_words))
     for paragraph in paragraphs:
-        for start, end, held in _pack(
+        for start, end, passage_sentences in _pack(
             document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
         ):
             passage = child_unit(
                 document, document.text[start:end], Granularity.PASSAGE, start, end
             )
-            visible = visible_text(held)
+            visible = visible_text(passage_sentences)
             if visible == passage.text:
                 visible = ""
-            units.append(
-                replace(
-                    passage, title=title, section=paragraph.section, visible=visible, sentences=held
-                )
+            passage = replace(
+                passage,
+                title=title,
+                section=paragraph.section,
+                visible=visible,
+                sentences=passage_sentences,
             )
+            units.append(passage)
     return units
 
 

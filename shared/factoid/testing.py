@@ -48,6 +48,20 @@ class HashEncoder:
         vectors /= np.where(norms > 0, norms, 1)
         return vectors
 
+    def encode_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[Vectors]:
+        """Return the vectors of texts, and of the words in spans of their characters.
+
+        A span without content words has the vector of its text. Shape of each: (1 + spans, dim).
+        """
+        vectors = []
+        for text, of_text in zip(texts, spans, strict=True):
+            parts = self.encode_units([text, *(text[start:end] for start, end in of_text)])
+            parts[~parts.any(axis=1)] = parts[0]
+            vectors.append(parts)
+        return vectors
+
     def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the vectors of the content words of each text. Shape of each: (words, dim)."""
         return self.encode_unit_tokens(texts)

@@ -45,7 +45,7 @@ Metadata = Mapping[str, Any]
 
 
 class Granularity(StrEnum):
-    """What a retrieval unit is (Dense X Retrieval, §2)."""
+    """The size of a retrieval unit (Dense X Retrieval, §2)."""
 
     DOCUMENT = "document"
     PASSAGE = "passage"

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from factoid import Document, Weights
+from factoid.encode import encoded_text
 from factoid.errors import InvalidInputError
 from factoid.existing import ExistingStore, to_unit
 from factoid.existing.contract import DOCUMENT, GRANULARITY, KEYS
@@ -374,7 +375,11 @@ class Scores(Ability):
 
     def test_scores_are_those_of_numpy(self, filled):
         [query] = ENCODER.encode_queries([QUESTION])
-        vectors = {row.id: ENCODER.encode_units([row.text])[0] for row in rows_of(filled) if row.text}
+        vectors = {}
+        for row in rows_of(filled):
+            if row.metadata[GRANULARITY] == "proposition":
+                unit = to_unit(row)
+                [vectors[unit.id]] = ENCODER.encode_units([encoded_text(unit)])
         answer = filled.search(QUESTION, 10, parents="unit", weights=UNITS)
         assert len(answer.hits) == 10
         for hit in answer.hits:

@@ -51,3 +51,8 @@ def oracle(docs, **options) -> UnitStore:
     store = UnitStore(encoder=ENCODER, granularities=["passage", "proposition"], **options)
     store.add_documents(docs, propositionizer=PROPOSITIONIZER, unsupported="keep")
     return store
+
+
+def exact_hnsw(space: str) -> dict:
+    """Return the configuration of an index of Chroma's that misses nothing: its default one is approximate."""
+    return {"hnsw": {"space": space, "ef_construction": 2000, "ef_search": 2000, "max_neighbors": 200}}

@@ -28,10 +28,13 @@ from tests.existing.abilities import (
     UnknownScores,
     Upserts,
 )
-from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, documents
+from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, documents, exact_hnsw
 
 # Of the stores' own code.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 EMBEDDINGS = EncoderEmbeddings(ENCODER)
 
@@ -110,7 +113,7 @@ class TestChroma(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Co
             "facts",
             EMBEDDINGS,
             persist_directory=str(self.path / "chroma"),
-            collection_configuration={"hnsw": {"space": self.space}},
+            collection_configuration=exact_hnsw(self.space),
         )
 
 
@@ -129,16 +132,22 @@ class TestChromaByInnerProduct(LangChain, Scores):
 class TestChromaServer(TestChroma):
     """The same over `chroma run`."""
 
-    @pytest.fixture(autouse=True)
-    def place(self, chroma_server):
+    @pytest.fixture(scope="class")
+    def client(self, chroma_server):
         pytest.importorskip("langchain_chroma", reason="needs langchain-chroma, of the group `stores`")
-        self.port = chroma_server
+        import chromadb
+
+        return chromadb.HttpClient("127.0.0.1", chroma_server)
+
+    @pytest.fixture(autouse=True)
+    def place(self, client):
+        self.client = client
         self.name = f"facts-{uuid4()}"
 
     def vectorstore(self):
         from langchain_chroma import Chroma
 
-        return Chroma(self.name, EMBEDDINGS, host="127.0.0.1", port=self.port)
+        return Chroma(self.name, EMBEDDINGS, client=self.client, collection_configuration=exact_hnsw("l2"))
 
 
 class TestQdrant(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
@@ -198,10 +207,18 @@ class TestMilvusByDistance(LangChain, Scores):
 class TestPGVector(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Concurrency, Listing, Scores, Restart):
     strategy = "cosine"
 
-    @pytest.fixture(autouse=True)
-    def place(self, postgres):
+    @pytest.fixture(scope="class")
+    def engine(self, postgres):
         pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
-        self.address = postgres.replace("postgresql://", "postgresql+psycopg://")
+        import sqlalchemy
+
+        engine = sqlalchemy.create_engine(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        yield engine
+        engine.dispose()
+
+    @pytest.fixture(autouse=True)
+    def place(self, engine):
+        self.engine = engine
         self.name = f"facts {uuid4()}"
 
     def vectorstore(self):
@@ -209,7 +226,7 @@ class TestPGVector(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, 
 
         return PGVector(
             EMBEDDINGS,
-            connection=self.address,
+            connection=self.engine,
             collection_name=self.name,
             embedding_length=DIM,
             distance_strategy=self.strategy,
@@ -227,6 +244,7 @@ class TestPGVector(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, 
 
 class TestPGVectorByDistance(LangChain, Scores):
     strategy = "l2"
+    engine = TestPGVector.engine
     place = TestPGVector.place
     vectorstore = TestPGVector.vectorstore
 
@@ -238,12 +256,16 @@ class TestPGVectorByInnerProduct(TestPGVectorByDistance):
 class TestPGVectorStore(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
     strategy = "COSINE_DISTANCE"
 
-    @pytest.fixture(autouse=True)
-    def place(self, postgres):
+    @pytest.fixture(scope="class")
+    def engine(self, postgres):
         pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
         from langchain_postgres import PGEngine
 
-        self.engine = PGEngine.from_connection_string(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        return PGEngine.from_connection_string(postgres.replace("postgresql://", "postgresql+psycopg://"))
+
+    @pytest.fixture(autouse=True)
+    def place(self, engine):
+        self.engine = engine
         self.name = f"facts_{uuid4().hex}"
         self.engine.init_vectorstore_table(self.name, DIM)
 
@@ -258,6 +280,7 @@ class TestPGVectorStore(LangChain, ExactParents, Filters, Deletes, Upserts, Unic
 
 class TestPGVectorStoreByDistance(LangChain, Scores):
     strategy = "EUCLIDEAN"
+    engine = TestPGVectorStore.engine
     place = TestPGVectorStore.place
     vectorstore = TestPGVectorStore.vectorstore
 

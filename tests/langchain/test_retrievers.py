@@ -6,6 +6,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from pydantic import ValidationError
 
+from factoid import Weights
 from factoid.errors import InvalidInputError
 from factoid.store import GRANULARITIES
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
@@ -47,6 +48,21 @@ def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
     assert found.id == "olm"
     assert 0.7 < found.metadata["score"] < 1  # it has all words of the question
     assert [found.id for found in filled.similarity_search("caves", lexical=1.0)] == ["olm"]
+
+
+@pytest.mark.parametrize("options", [{"lexical": 1}, {"weights": Weights(0, 1)}])
+async def test_words_alone_embed_no_query(filled: MultiGranularFAISS, options, monkeypatch) -> None:
+    def embed(_: str) -> list[float]:
+        raise AssertionError("nothing needs this vector")
+
+    retriever = MultiGranularRetriever(store=filled, **options)
+    expected = retriever.invoke("caves")
+    monkeypatch.setattr(filled.embeddings, "embed_query", embed)
+    assert await retriever.ainvoke("caves") == expected
+    filled.store.weights = Weights(0, 1)
+    assert await MultiGranularRetriever(store=filled).ainvoke("caves") == expected
+    with pytest.raises(AssertionError, match="nothing needs"):
+        await retriever.ainvoke("caves", lexical=0.5)
 
 
 def test_options_of_fields_and_of_a_call(filled: MultiGranularFAISS) -> None:

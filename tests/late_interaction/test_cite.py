@@ -19,7 +19,7 @@ from factoid.errors import InvalidInputError
 from factoid.late_interaction import CitedAnswer, CiteReport
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
-from tests.late_interaction.test_answer import cut, texts
+from tests.late_interaction.test_growing_answer import cut, texts
 from tests.late_interaction.test_rank import OSLO, PASSAGES
 from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
@@ -46,7 +46,11 @@ def ranking(query: Sequence[str]) -> list[tuple[float, int]]:
     return sorted(((score, position) for position, score in enumerate(scores)), reverse=True)
 
 
-QUERIES = {"proposition": PARTS, "sentence": [["[CLS]", "query", *bare(SENTENCE)]]}
+QUERIES = {
+    "proposition": PARTS,
+    "bare proposition": [["[CLS]", "query", *bare(text)] for text in SCRIPT[SENTENCE]],
+    "sentence": [["[CLS]", "query", *bare(SENTENCE)]],
+}
 
 
 @pytest.mark.parametrize("method", QUERIES)
@@ -59,6 +63,30 @@ def test_scores_margins_and_order_equal_loops(method: Any) -> None:
         assert (citation.score, citation.margin) == pytest.approx((score, score - following), rel=1e-5)
         assert type(citation.score) is type(citation.margin) is float
     assert sentence.numbers == tuple(dict.fromkeys(citation.number for citation in sentence.citations))
+
+
+@pytest.mark.parametrize("method", QUERIES)
+def test_several_passages_can_be_cited_for_each_query(method: Any) -> None:
+    [sentence] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES).sentences
+    expected = []
+    for query in QUERIES[method]:
+        (first, one), (second, two), (third, _), *_ = ranking(query)
+        expected += [(one, first, first - second), (two, second, second - third)]
+    assert [citation.position for citation in sentence.citations] == [position for position, *_ in expected]
+    for citation, (_, score, margin) in zip(sentence.citations, expected, strict=True):
+        assert (citation.score, citation.margin) == pytest.approx((score, margin), rel=1e-5, abs=1e-5)
+    [alone] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES[:1]).sentences
+    assert {citation.position for citation in alone.citations} == {0}
+
+
+def test_a_bare_proposition_is_encoded_without_its_sentence() -> None:
+    encoder = WordVectors()
+    encoder.encode_query = asked = Mock(wraps=encoder.encode_query)  # type: ignore[method-assign]
+    options: Any = {"propositionizer": ScriptedPropositionizer(SCRIPT), "method": "bare proposition"}
+    cited = PropCite(encoder, **options).cite(SENTENCE, PASSAGES)
+    assert {call.args for call in asked.call_args_list} == {(text,) for text in [SENTENCE, *SCRIPT[SENTENCE]]}
+    texts_of_claims = [[cited.text[start:end] for start, end in citation.spans] for citation in cited.citations]
+    assert texts_of_claims == [["the Vasa was shown"], ["Anna Berg was born in Oslo"]]
 
 
 def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
@@ -294,7 +322,9 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "words"}, "method must be one of proposition, sentence, got 'words'"),
+        ({"method": "words"}, "method must be one of proposition, bare proposition, sentence, got 'words'"),
+        ({"passages": 0}, "passages"),
+        ({"passages": 2, "min_margin": 1.0}, "min_margin decides about the best passage"),
         ({"propositionizer": "syntax"}, "expected a propositionizer"),
     ],
 )

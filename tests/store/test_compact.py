@@ -42,6 +42,38 @@ def test_a_store_gets_smaller_and_stays_the_same(tmp_path):
         assert (state(store), answers(store)) == before
 
 
+@pytest.mark.parametrize("folder", [True, False], ids=["disk", "memory"])
+def test_stats_count_deleted_vectors_until_the_store_is_compacted(tmp_path, folder):
+    with filled(tmp_path / "s" if folder else None, 50) as store:
+        held = store.stats()["vectors"]
+        assert store.stats()["deleted_vectors"] == 0
+        store.delete([f"u{number}" for number in range(0, 50, 2)])
+        deleted = held - store.stats()["vectors"]
+        assert deleted > 0
+        assert store.stats()["deleted_vectors"] == deleted
+        put(store, [unit("new", document="tower", vector=np.ones(DIM, np.float32))])
+        assert store.stats()["deleted_vectors"] == deleted  # rows are not used again
+        store.compact()
+        assert store.stats()["deleted_vectors"] == 0
+
+
+def test_the_command_suggests_to_compact_where_much_was_deleted(tmp_path):
+    from typer.testing import CliRunner
+
+    from factoid.cli import app
+
+    path = tmp_path / "s"
+    thinned(path, 100)
+    for command in ("stats", "verify"):
+        shown = CliRunner().invoke(app, ["store", command, str(path)])
+        assert shown.exit_code == 0
+        assert "factoid store compact" in shown.output
+    shown = CliRunner().invoke(app, ["store", "compact", str(path)])
+    assert "vectors" in shown.output
+    for command in ("stats", "verify"):
+        assert "compact" not in CliRunner().invoke(app, ["store", command, str(path)]).output
+
+
 def test_the_log_of_changes_goes_and_rows_keep_their_numbers(tmp_path):
     path = tmp_path / "s"
     thinned(path)

@@ -24,6 +24,7 @@ from factoid.cli import (
     inspect,
     mcp,
     propositions,
+    reproduce,
     search,
     store,
     train,
@@ -59,6 +60,7 @@ class _Program(TyperGroup):
 
 app = typer.Typer(cls=_Program, no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(store.app, name="store")
+app.add_typer(reproduce.app, name="reproduce")
 for _command in (
     index.index,
     search.search,

@@ -70,7 +70,7 @@ def build_articles(
         stamps.append((str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns))
     report = build(
         path,
-        *_read(
+        *read_articles(
             files, title_key=title_key, workers=workers, words=words, limits=opts.read_limits(limit)
         ),
         words=words,
@@ -85,10 +85,15 @@ def build_articles(
     )
 
 
-def _read(
-    files: Iterable[Path], *, title_key: str, workers: int, words: int, limits: ReadLimits
+def read_articles(
+    files: Iterable[Path],
+    *,
+    title_key: str = "title",
+    workers: int = 1,
+    words: int,
+    limits: ReadLimits,
 ) -> list[Iterable[Record]]:
-    """Return the sources for some files.
+    """Return the sources of articles for some files.
 
     They go by the endings, and by the first record of those in JSON.
     """

@@ -46,11 +46,11 @@ def inspect(
         raise InvalidInputError(f"{page} is a folder: name a file to write")
     if not 0 <= port <= 65535:
         raise InvalidInputError(f"--port must be from 0 to 65535, got {port}")
-    made = None
+    loaded_encoder = None
     if page is None:
-        made = opts.make_encoder(encoder)
+        loaded_encoder = opts.make_encoder(encoder)
     name = Path(store).name
-    with opts.open_store(store, encoder=made, read_only=True) as opened:
+    with opts.open_store(store, encoder=loaded_encoder, read_only=True) as opened:
         inspector = Inspector(opened, name, pdf=pdf)
         if page is not None:
             inspector.write(page, document)

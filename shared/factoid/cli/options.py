@@ -16,6 +16,7 @@ import typer
 
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits, parse_limits
 from factoid.files.lines import parse_json
 from factoid.progress import tracked
 from factoid.split import MIN_WORDS, WORDS, split_passages
@@ -24,7 +25,6 @@ from factoid.units import Granularity, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
-    from factoid.files.limits import ReadLimits
     from factoid.propositions import PromptPropositionizer, Propositionizer
     from factoid.store import UnitStore
 
@@ -107,7 +107,7 @@ Limit = Annotated[
         "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, "
         "depth, seconds or memory_bytes; may be repeated. Errors name the limit.",
         "--limit",
-        default="those of docs/files.md",
+        default=", ".join(f"{name}={limit}" for name, limit in asdict(DEFAULT_LIMITS).items()),
     ),
 ]
 RetryFailed = Annotated[bool, option(None, "Retry passages that failed before.", "--retry-failed")]
@@ -278,8 +278,6 @@ def listed(counts: Mapping[Granularity, int]) -> str:
 
 def read_limits(options: list[str] | None) -> ReadLimits:
     """Return the limits that --limit sets."""
-    from factoid.files.limits import parse_limits
-
     return parse_limits(options or ())
 
 

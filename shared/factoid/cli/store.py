@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 from factoid.cli import options as opts
+from factoid.cli.move import imported_store, is_import, move
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, StoreError
 from factoid.terminal import count
+
+_MUCH = 0.2  # of the file of vectors: compacting is worth its time
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,11 +34,12 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
         if isinstance(value, dict):
             parts = ", ".join(f"{part} {number}" for part, number in value.items())
         lines.append(f"{name}: {parts}")
+    lines += _advice(result)
     opts.Output(as_json=as_json).print(result, "\n".join(lines))
 
 
 def verify(
-    store: Folder,
+    store: Annotated[str, argument("DIR", "The store, or module:name of a vector store.")],
     repair: Annotated[
         bool,
         option(
@@ -46,11 +51,26 @@ def verify(
     *,
     output: opts.Output,
 ) -> None:
-    """Check that a store is intact; exit with 1 if it is not."""
+    """Check that a store is intact; exit with 1 if it is not.
+
+    Of a vector store of another make, check that its rows follow the metadata contract.
+    """
+    if is_import(store):
+        if repair:
+            raise InvalidInputError("--repair is for stores in a folder: add the documents again")
+        found = imported_store(store).verify()
+        output.print({"problems": found, "left": found}, "\n".join(found) or "all is well")
+        if found:
+            raise StoreError(f"{store} has {count(len(found), 'problem')}")
+        return
     with opts.open_store(store, read_only=not repair) as opened:
         problems = opened.verify(repair=repair)
         remaining = opened.verify() if problems and repair else problems
-    output.print({"problems": problems, "left": remaining}, "\n".join(problems) or "all is well")
+        advice = []
+        if not remaining:
+            advice = _advice(opened.stats())
+    lines = [*(problems or ["all is well"]), *advice]
+    output.print({"problems": problems, "left": remaining}, "\n".join(lines))
     if remaining:
         raise StoreError(f"the store at {store} has {count(len(remaining), 'problem')}")
 
@@ -58,12 +78,29 @@ def verify(
 def compact(store: Folder, *, output: opts.Output) -> None:
     """Shrink a store to the size of its content."""
     with opts.open_store(store) as opened:
-        before = opened.stats()["bytes"]
+        before = _bytes(opened.stats())
         opened.compact(progress=output.progress)
-        after = opened.stats()["bytes"]
+        after = _bytes(opened.stats())
     output.print(
-        {"before": before, "after": after}, f"database: {before:,} bytes before, {after:,} after"
+        {"before": before, "after": after},
+        f"database and vectors: {before:,} bytes before, {after:,} after",
     )
+
+
+def _bytes(stats_of_store: Mapping[str, Any]) -> int:
+    return int(stats_of_store["bytes"]) + int(stats_of_store["vector_bytes"])
+
+
+def _advice(stats_of_store: Mapping[str, Any]) -> list[str]:
+    """Return a line that suggests `compact` if much of the file of vectors is deleted ones."""
+    deleted = stats_of_store["deleted_vectors"]
+    share = deleted / max(1, deleted + stats_of_store["vectors"])
+    if share < _MUCH:
+        return []
+    return [
+        f"{share:.0%} of the file of vectors is those of deleted units: factoid store compact "
+        "makes it smaller"
+    ]
 
 
 def export(
@@ -97,10 +134,10 @@ def import_units(
     """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
-    made = None
+    loaded_encoder = None
     if encoder is not None:
-        made = opts.make_encoder(encoder)
-    with UnitStore(store, encoder=made) as opened:
+        loaded_encoder = opts.make_encoder(encoder)
+    with UnitStore(store, encoder=loaded_encoder) as opened:
         records = opened.import_from(file, edited=edited, progress=output.progress)
     output.print({"records": records}, f"{records:,} units and documents added to {store}")
 
@@ -174,6 +211,6 @@ def copy(
     output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
 
 
-for _command in (stats, verify, compact, export, import_units, merge, delete, copy):
+for _command in (stats, verify, compact, export, import_units, merge, delete, copy, move):
     _name = _command.__name__.removesuffix("_units")  # "import" is a word of Python
     app.command(_name)(opts.grouped(_command))

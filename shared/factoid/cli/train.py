@@ -141,6 +141,14 @@ class Fitting:
             "N", "Weight of the loss over sentences; 0 for passages alone, without a second marker."
         ),
     ] = 1.0
+    second_marker: Annotated[
+        bool,
+        option(
+            None,
+            "Mark the query of the loss over sentences with a marker of its own.",
+            "--second-marker/--one-marker",
+        ),
+    ] = True
     epochs: Annotated[int, option("N", "Passes over the examples.")] = 1
     batch_size: Annotated[int, option("N", "Queries per step.")] = 32
     device_batch_size: Annotated[

@@ -75,10 +75,10 @@ def tune(
         lines = decode(read_whole(query_file), str(query_file)).splitlines()
         questions = [line.strip() for line in lines if line.strip()]
     names = " ".join(kinds or ()).split() or None
-    made = None
+    loaded_encoder = None
     if questions:
-        made = opts.make_encoder(encoder)
-    with opts.open_store(store, encoder=made, read_only=True) as opened:
+        loaded_encoder = opts.make_encoder(encoder)
+    with opts.open_store(store, encoder=loaded_encoder, read_only=True) as opened:
         rows = opened.tune(
             granularity=granularity, kinds=names, questions=questions, k=k, progress=show
         )

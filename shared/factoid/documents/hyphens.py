@@ -74,7 +74,7 @@ def decide(before: str, right: str, known: Evidence) -> str | None:
     part = _LEFT.match(before)
     if part is None or not part[1].isalpha() or not right[:1].isalpha():
         return "-"  # "GPT- 4", "39- 48"
-    left = part[1]
+    first_half = part[1]
     halves = (part[1].lower(), right.lower())
     word = "".join(halves)
     joined = known.words[word] + known.words[f"{word}s"]
@@ -87,11 +87,11 @@ def decide(before: str, right: str, known: Evidence) -> str | None:
         if joined >= hyphened:
             return ""
         return "-"
-    is_name = (right[0].isupper() and not left.isupper()) or (
-        left.isupper() and not right.isupper()
+    is_name = (right[0].isupper() and not first_half.isupper()) or (
+        first_half.isupper() and not right.isupper()
     )
     is_compound = min(map(len, halves)) > 2 and all(known.words[half] for half in halves)
     is_part = _NAME.search(before) or "-" in before or halves[1] in _SECOND_HALVES
-    if is_name or is_part or is_compound or len(left) == 1:
+    if is_name or is_part or is_compound or len(first_half) == 1:
         return "-"
     return ""

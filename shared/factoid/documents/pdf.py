@@ -321,14 +321,14 @@ def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> l
         is_prose = has_words and median(widths) >= _COLUMN_WIDTH * width
     if not is_prose:
         return [list(chain.from_iterable(parts)) for parts in run]
-    left = []
-    right = []
+    left_column = []
+    right_column = []
     for part in chain.from_iterable(run):
         if part[-1]["x1"] < middle:
-            left.append(part)
+            left_column.append(part)
         else:
-            right.append(part)
-    return left + right
+            right_column.append(part)
+    return left_column + right_column
 
 
 def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:

@@ -316,7 +316,7 @@ class EntityRetriever:
                     oldest = next(iter(self._in_units))
                     self._units.delete(document_ids=[oldest])
                     del self._in_units[oldest]
-            found = self._units.search_by_vector(
+            hits = self._units.search_by_vector(
                 query,
                 words,
                 granularity=self.granularity,
@@ -326,7 +326,7 @@ class EntityRetriever:
         best: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text
         remaining = words
-        for hit in found:
+        for hit in hits:
             unit = replace(hit.unit, title="")
             headed = unit.section in [before.section for before in shown]
             text = unit.text

@@ -54,7 +54,7 @@ _FLOAT = 4  # bytes
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run costs from cold.
+    """The cost of a run from cold.
 
     Attributes:
         passages: Of the corpus.

@@ -78,9 +78,11 @@ def claims(comparison: Comparison) -> list[Claim]:
                 comparison.groups,
             )
         )
-    p_values = holm([found.p for found in differences])
+    p_values = holm([claim_difference.p for claim_difference in differences])
     judged = []
-    for (measure, encoder, names), found, p in zip(pairs, differences, p_values, strict=True):
+    for (measure, encoder, names), claim_difference, p in zip(
+        pairs, differences, p_values, strict=True
+    ):
         finer_kind, coarser_kind, finer, coarser = names
         judged.append(
             Claim(
@@ -91,7 +93,7 @@ def claims(comparison: Comparison) -> list[Claim]:
                 coarser_kind,
                 comparison.mean(finer, measure),
                 comparison.mean(coarser, measure),
-                found,
+                claim_difference,
                 p,
             )
         )

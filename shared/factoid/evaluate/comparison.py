@@ -1,4 +1,4 @@
-"""What a comparison found, question by question; all tables and tests are made from it."""
+"""The results of a comparison, question by question, from which tables and tests are made."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Tried:
 
     @property
     def cost(self) -> float:
-        """What settings are ordered by: whether passages are reranked, then bytes of vectors."""
+        """The order of settings: whether passages are reranked, then bytes of vectors."""
         if self.description.get("rerank"):
             return self.bytes + _RERANKING
         return self.bytes

@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a right result of one question holds.
+    """The content of a right result for one question.
 
     Attributes:
         places: Where quotes and spans stand.

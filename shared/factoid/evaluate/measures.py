@@ -72,7 +72,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a setting found for a question.
+    """The result of a setting for one question.
 
     Attributes:
         ranks: For each piece of gold the rank, from 1, of the first result that holds it among

@@ -35,6 +35,9 @@ class Collection(Protocol):
     def metric(self) -> Metric | None:
         """Return what the scores of this store mean."""
 
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors; else the store embeds texts itself."""
+
     def is_exact(self) -> bool:
         """Return whether fewer rows than asked for are all that there are."""
 

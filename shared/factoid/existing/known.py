@@ -265,6 +265,7 @@ LANGCHAIN = (
         _always(COSINE),
         FUNCTION,
         lists=True,
+        embeds="vectors",
         is_exact=_is_always,
     ),
     KnownStore(
@@ -282,6 +283,7 @@ LANGCHAIN = (
         _of_chroma,
         BY_TYPE,
         lists=True,
+        embeds="vectors",
     ),
     KnownStore(
         "PGVector",

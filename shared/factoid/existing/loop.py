@@ -101,7 +101,7 @@ def nearest_parents(
         key: What tells parents apart: the key of the passage, the document, or the unit.
         only: Further conditions.
     """
-    found = Found()
+    result = Found()
     first = min(max(_LEAST, _PER_PARENT * goal), limits.most)
     limit = first
     excluded: list[str] = []
@@ -111,24 +111,24 @@ def nearest_parents(
     while True:
         asked = condition(kinds, wall, *only, key=key, excluded=excluded)
         rows = yield Nearest(question, limit, asked)
-        found.calls += 1
-        before = len(found.rows)
-        _take(found, rows, asked, wall)
-        parents = found.parents(key)
+        result.calls += 1
+        before = len(result.rows)
+        _take(result, rows, asked, wall)
+        parents = result.parents(key)
         if len(parents) >= goal:
-            found.complete = True
-            return found
+            result.complete = True
+            return result
         is_short = len(rows) < limit
-        has_new = len(found.rows) > before
+        has_new = len(result.rows) > before
         is_longer = len(rows) > longest
         longest = len(rows)
         if is_short and limits.is_exact:
-            found.complete = True
-            return found
+            result.complete = True
+            return result
         # -- The next page: of other parents, or a longer one --
         if may_exclude and has_new and len(parents) <= _MOST_EXCLUDED:
             excluded = parents
-            found.has_gaps = True
+            result.has_gaps = True
             limit = first
             has_grown = False
             longest = 0
@@ -137,8 +137,8 @@ def nearest_parents(
             has_grown = True
         else:
             break
-    found.complete = yield from _is_end(kinds, wall, only, key, parents, may_exclude)
-    return found
+    result.complete = yield from _is_end(kinds, wall, only, key, parents, may_exclude)
+    return result
 
 
 def _is_end(
@@ -156,13 +156,13 @@ def _is_end(
     return remaining is False
 
 
-def _take(found: Found, rows: Sequence[Row], asked: Tree, wall: Wall) -> None:
+def _take(result: Found, rows: Sequence[Row], asked: Tree, wall: Wall) -> None:
     """Add the rows that are units, meet the condition and pass the wall."""
     for row in rows:
-        if row.id in found.rows or not is_unit(row):
+        if row.id in result.rows or not is_unit(row):
             continue
         if wall.passes(row) and matches(_ours(asked), row.metadata):
-            found.rows[row.id] = row
+            result.rows[row.id] = row
 
 
 def _ours(asked: Tree) -> Tree:
@@ -189,22 +189,22 @@ def rows_under(
 
     A store without filters returns none.
     """
-    found = Found(complete=True)
+    result = Found(complete=True)
     if not limits.filters:
-        return found
+        return result
     missing = list(parents)
     limit = min(_PER_CALL * len(parents), limits.most)
     while missing:
         only = Comparison(key, Operator.IN, missing)
         asked = condition(kinds, wall, only)
         rows = yield Nearest(question, limit, asked)
-        found.calls += 1
-        _take(found, rows, asked, wall)
-        present = {*found.parents(key)}
+        result.calls += 1
+        _take(result, rows, asked, wall)
+        present = {*result.parents(key)}
         remaining = [parent for parent in missing if parent not in present]
         if len(rows) < limit or (limit == limits.most and remaining == missing):
             break
         if remaining == missing:
             limit = min(limit * _GROWTH, limits.most)
         missing = remaining
-    return found
+    return result

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from factoid.errors import InvalidInputError
 from factoid.existing.collection import Get, Question, Steps
 from factoid.existing.contract import (
     DOCUMENT,
@@ -110,13 +111,13 @@ def search(plan: Plan) -> Steps[Answer]:
     """Return the k best parents."""
     if plan.document_ids is not None and not plan.document_ids:
         return Answer([])
-    candidates, found = yield from _gather(plan)
+    candidates, searches = yield from _gather(plan)
     units = dict(candidates.units)
     scores = _similarities(plan, [*units.values(), *candidates.passages.values()])
     ranked = _ranked(plan, candidates, scores)
 
     # -- The units under the best parents --
-    if ranked and found[0].has_gaps:
+    if ranked and searches[0].has_gaps:
         under = yield from rows_under(
             plan.question,
             [parent.key for parent in ranked],
@@ -125,14 +126,14 @@ def search(plan: Plan) -> Steps[Answer]:
             plan.limits,
             key=PARENT_KEYS[plan.ranked],
         )
-        found.append(under)
+        searches.append(under)
         units |= under.rows
         scores |= _similarities(plan, under.rows.values())
     hits = yield from _hits(plan, ranked, units, candidates.passages, scores)
-    complete = all(part.complete for part in found)
+    complete = all(part.complete for part in searches)
     if plan.weights is None:  # there is nothing that more candidates would make more exact
         complete = complete or len(hits) == plan.k
-    return Answer(hits, complete, calls=sum(part.calls for part in found))
+    return Answer(hits, complete, calls=sum(part.calls for part in searches))
 
 
 def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
@@ -148,19 +149,19 @@ def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
     nearest = yield from nearest_parents(
         question, plan.width, plan.kinds, plan.wall, plan.limits, key=key, only=only
     )
-    found = [nearest]
+    searches = [nearest]
     units = dict(nearest.rows)
     passages: dict[str, Row] = {}
     by_words: list[str] = []
     if not plan.is_blended:
-        return Candidates(units, passages, plan.kinds, by_words), found
+        return Candidates(units, passages, plan.kinds, by_words), searches
 
     of_passages = [Granularity.PASSAGE]
     if _counts_passages(plan):
         near = yield from nearest_parents(
             question, plan.width, of_passages, plan.wall, plan.limits, only=only
         )
-        found.append(near)
+        searches.append(near)
         passages = _by_passage(near.rows.values())
     if plan.words is not None and _counts_words(plan):
         by_words = plan.words.best(question.text, plan.width, plan.passes)
@@ -170,16 +171,16 @@ def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
     missing = [passage for passage in ids if passage not in passages]
     if missing and (_counts_passages(plan) or by_words):
         under = yield from rows_under(question, missing, of_passages, plan.wall, plan.limits)
-        found.append(under)
+        searches.append(under)
         passages |= _by_passage(under.rows.values())
     passages = _of_documents(passages, plan.document_ids)
     with_units = {*map(passage_of, units.values())}
     missing = [passage for passage in passages if passage not in with_units]
     if missing:
         under = yield from rows_under(question, missing, plan.kinds, plan.wall, plan.limits)
-        found.append(under)
+        searches.append(under)
         units |= under.rows
-    return Candidates(units, passages, plan.kinds, by_words), found
+    return Candidates(units, passages, plan.kinds, by_words), searches
 
 
 def _ranked(plan: Plan, candidates: Candidates, scores: Mapping[str, float]) -> list[Ranked]:
@@ -254,6 +255,13 @@ def _hits(
     shown = dict(passages)
     if plan.ranked == "document":
         documents = yield from stored_documents([parent.key for parent in ranked])
+        for name, stored in documents.items():
+            if not stored.document.text:
+                raise InvalidInputError(
+                    f"the store holds units of document {name!r}, and not its text: "
+                    "parents='document' needs documents that were added by add_documents; use "
+                    "parents='passage'"
+                )
     else:
         missing = [parent.key for parent in ranked if parent.key not in shown]
         rows = yield Get([row_id(passage) for passage in missing])
@@ -286,7 +294,7 @@ def _whole_documents(
         if row is not None and int(row.metadata[PASSAGES]) == 1:
             ids.append(str(row.metadata[DOCUMENT]))
     documents = yield from stored_documents(ids)
-    return documents
+    return {name: stored for name, stored in documents.items() if stored.document.text}
 
 
 def stored_documents(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:

@@ -129,7 +129,7 @@ class ExistingStore:
         self._lock = Lock()
         self._words: Words | None = None
         self._scale: tuple[int, Scale] | None = None  # and the size of its sample
-        self._has_warned = False
+        self._warned: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -213,7 +213,7 @@ class ExistingStore:
     def _writer(self) -> Writer:
         known = self.collection.known
         encoder = None
-        if known is not None and known.embeds == "vectors":
+        if self.collection.takes_vectors():
             encoder = self.encoder
         lists = known is not None and known.lists
         return Writer(self._recipe, lists, encoder, self._words)
@@ -250,7 +250,7 @@ class ExistingStore:
             InvalidInputError: An option is out of range, or needs scores that are not known.
         """
         plan = self._plan(query, k, vector, options)
-        return self._noted(run(search(plan), self.collection))
+        return self._noted(run(search(plan), self.collection), plan)
 
     async def asearch(
         self,
@@ -262,7 +262,7 @@ class ExistingStore:
     ) -> Answer:
         """Do the same as `search` without blocking the event loop."""
         plan = await asyncio.to_thread(self._plan, query, k, vector, options)
-        return self._noted(await arun(search(plan), self.collection))
+        return self._noted(await arun(search(plan), self.collection), plan)
 
     def check_options(self, options: Mapping[str, Any]) -> SearchOptions:
         """Return the options of a search, checked.
@@ -397,25 +397,32 @@ class ExistingStore:
 
     # -- What was not complete --
 
-    def _noted(self, answer: Answer) -> Answer:
+    def _noted(self, answer: Answer, plan: Plan) -> Answer:
         known = self.collection.known
+        if not answer.hits and plan.passes is None and plan.document_ids is None:
+            self._warn(
+                f"{self.name} holds no units: add_documents fills it, and add_existing makes them "
+                "of the rows that it holds"
+            )
         if known is None:
             note = (
                 "factoid does not know this class of vector store: results are ordered by the "
                 "fusion of ranks, and filters are applied to what it returns"
             )
-            if not self._has_warned:
-                logger.warning("%s", note)
-            self._has_warned = True
+            self._warn(note)
         if answer.complete:
             return answer
         note = f"{self.name} returned fewer rows than were needed"
         if known is not None:
             note += f": {known.remedy}"
-        if not self._has_warned:
-            logger.warning("%s", note)
-        self._has_warned = True
+        self._warn(note)
         return Answer(answer.hits, answer.complete, note, answer.calls)
+
+    def _warn(self, note: str) -> None:
+        """Log a sentence, once."""
+        if note not in self._warned:
+            self._warned.add(note)
+            logger.warning("%s", note)
 
 
 _MOST_UNKNOWN = 10_000  # rows of one search of a store of which nothing is known

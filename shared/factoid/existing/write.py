@@ -270,13 +270,13 @@ def delete(ids: Sequence[str], words: Words | None) -> Steps[int]:
     """
     documents = yield from stored_documents(ids)
     units: list[str] = []
-    own: list[str] = []
+    row_ids: list[str] = []
     for name, stored in documents.items():
         units += stored.unit_ids
         for number in range(len(document_rows(stored))):
-            own.append(document_row_id(name, number))
+            row_ids.append(document_row_id(name, number))
     yield Remove(units)
-    yield Remove(own)
+    yield Remove(row_ids)
     if words is not None:
         words.replace_documents(list(documents), [])
     return len(documents)

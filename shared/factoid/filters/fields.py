@@ -41,7 +41,7 @@ Scalar = str | int | float
 
 
 class ValueKind(IntEnum):
-    """What a row of `fields` says about its key; the comments say what its `value` is."""
+    """The statement of a row of `fields` about its key; comments say what its `value` is."""
 
     NUMBER = 0  # the number; booleans are the numbers that they equal
     STRING = 1  # the string

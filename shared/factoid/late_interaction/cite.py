@@ -27,8 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something, with_markers
 from factoid.late_interaction.encoder import TokenEncoder
+from factoid.late_interaction.growing_answer import (
+    GrowingAnswer,
+    Stretch,
+    claims_something,
+    with_markers,
+)
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Passages,
@@ -42,12 +47,12 @@ from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
 from factoid.store.token_cache import TokenVectors
-from factoid.units import Granularity, Unit, check_text
+from factoid.units import Granularity, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
-Method = Literal["proposition", "sentence"]
+Method = Literal["proposition", "bare proposition", "sentence"]
 
 
 class CitationFields(TypedDict):
@@ -205,8 +210,11 @@ class PropCite:
             `TokenEncoder`.
         propositionizer: Splits the answer's sentences into propositions; None for
             `SyntaxPropositionizer()`.
-        method: "proposition" is PropCite; "sentence", its ablation (Table 9, ii), takes each
-            sentence as one query.
+        method: "proposition" is PropCite. Its ablations (Table 9) are "bare proposition" (i), which
+            encodes a proposition as a query of its own, without its sentence, and "sentence"
+            (ii, iii), which takes each sentence as one query.
+        passages: The number of best passages that are cited for each query: 2 with sentences is row
+            iii.
         min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant
             with higher precision (footnote 5). None always cites the best passage. Two passages
             with the same text have no margin between them.
@@ -225,6 +233,7 @@ class PropCite:
         *,
         propositionizer: Propositionizer | None = None,
         method: Method = "proposition",
+        passages: int = 1,
         min_margin: float | None = None,
         overwrite: bool = True,
     ) -> None:
@@ -232,6 +241,11 @@ class PropCite:
             raise InvalidInputError(
                 f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
             )
+        if whole_number("passages", passages) > 1 and min_margin is not None:
+            raise InvalidInputError(
+                "min_margin decides about the best passage: leave it out where several are cited"
+            )
+        self.passages = passages
         self.ranker = (
             model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
         )
@@ -369,7 +383,7 @@ class _AnswerCiter:
         """Return the next sentence of the answer with its citations."""
         plain = stretch.plain
         is_cited = self._should_cite(stretch)
-        self.add_propositions([stretch])
+        self.add_propositions([stretch])  # of a stream; those of a whole answer are there
         claims = []
         if is_cited and self._passages:
             claims = list(self._claims(plain))
@@ -378,30 +392,24 @@ class _AnswerCiter:
             silent=bool(stretch.sentence) and not is_cited,
             claims=len(claims),
         )
-        cited = []
+        cited: list[Citation] = []
         for claim in claims:
-            if citation := self._citation(*claim):
-                cited.append(citation)
+            cited += self._citations(*claim)
         numbers = dict.fromkeys(citation.number for citation in cited)
         unmarked = plain
         if self._keeps_markers(stretch):
             unmarked = stretch.sentence
         sentence, place = with_markers(unmarked, list(numbers))
         start = self._length + stretch.start
-        added = len(sentence) - len(plain)
-
-        def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
-            moved_spans = []
-            for first, last in spans:
-                begin = start + first + added * (first >= place)
-                end = start + last + added * (last > place)
-                moved_spans.append((begin, end))
-            return tuple(moved_spans)
-
-        citations = tuple(replace(citation, spans=moved(citation.spans)) for citation in cited)
+        added = len(sentence) - len(unmarked)
+        citations = []
+        for citation in cited:
+            spans = _beside_markers(citation.spans, place, added)
+            in_answer = tuple((start + first, start + last) for first, last in spans)
+            citations.append(replace(citation, spans=in_answer))
         text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]
         self._length += len(text)
-        return CitedSentence(text, plain, start, start + len(sentence), citations)
+        return CitedSentence(text, plain, start, start + len(sentence), tuple(citations))
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
         return not self._options.overwrite and stretch.plain != stretch.sentence
@@ -424,6 +432,11 @@ class _AnswerCiter:
         for proposition in self._propositions[sentence]:
             is_whole = "fallback" in proposition.metadata
             spans = whole
+            if self._options.method == "bare proposition":
+                spans = align(proposition.text, sentence) or whole
+                alone = QueryScorer(self._ranker.encoder, proposition.text, self._ranker.alpha)
+                yield proposition.text, spans, alone
+                continue
             if not is_whole:
                 spans = align(proposition.text, sentence)
             part = scorer.limited_to(spans)
@@ -436,32 +449,47 @@ class _AnswerCiter:
                 distinct.add(tuple(spans))
                 yield proposition.text, spans, part
 
-    def _citation(self, claim: str, spans: Sequence[Span], scorer: QueryScorer) -> Citation | None:
-        """Return the citation of a claim, with the claim's spans in the sentence."""
+    def _citations(
+        self, claim: str, spans: Sequence[Span], scorer: QueryScorer
+    ) -> Iterator[Citation]:
+        """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
         scores = []
         for of_passage in zip(tokens, similarities, strict=True):
             scores.append(scorer.passage_score(*of_passage))
-        position = scores.index(max(scores))
-        score = scores[position]
-        others = scores[:position] + scores[position + 1 :]
-        margin = score - max(others, default=-inf)
-        if not isfinite(score):
-            return None
-        if self._options.min_margin is not None and margin < self._options.min_margin:
-            self._counts["below_margin"] += 1
-            return None
-        passage = self._passages[position]
-        [units] = self._ranker.placed_units([passage], Granularity.SENTENCE)
-        hits = scorer.hits(
-            Granularity.SENTENCE,
-            passage,
-            position,
-            tokens[position],
-            units,
-            similarities[position],
-        )
-        return Citation(
-            position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score"))
-        )
+        order = sorted(range(len(scores)), key=lambda position: (-scores[position], position))
+        kind = Granularity.SENTENCE
+        for rank, position in enumerate(order[: self._options.passages]):
+            score = scores[position]
+            if not isfinite(score):
+                return
+            following = -inf
+            if rank + 1 < len(order):
+                following = scores[order[rank + 1]]
+            margin = score - following
+            if self._options.min_margin is not None and margin < self._options.min_margin:
+                self._counts["below_margin"] += 1
+                return
+            passage = self._passages[position]
+            [units] = self._ranker.placed_units([passage], kind)
+            hits = scorer.hits(
+                kind, passage, position, tokens[position], units, similarities[position]
+            )
+            support = max(hits, key=attrgetter("score"))
+            yield Citation(position, score, margin, claim, tuple(spans), support)
+
+
+def _beside_markers(spans: Sequence[Span], place: int, length: int) -> list[Span]:
+    """Return the spans of a sentence after markers of some length were put in at a place.
+
+    What stands behind the markers moves; a span that holds the place holds the markers, too.
+    """
+    moved = []
+    for start, end in spans:
+        if start >= place:
+            start += length
+        if end > place:
+            end += length
+        moved.append((start, end))
+    return moved

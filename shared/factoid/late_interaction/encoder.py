@@ -6,6 +6,7 @@ import hashlib
 import json
 import string
 from collections.abc import Sequence
+from copy import copy
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -71,6 +72,8 @@ class LateInteractionEncoder:
         batch_size: Windows in one forward pass.
         max_tokens: Maximum length of a window, with marker and special tokens; None for the length
             that the model was trained on. A model never reads more than it can.
+        finer_marker: False ranks finer units with the query under m_q, even if the model has a
+            marker m'_q, as in setting A2 of Table 5.
         projection: False uses the normalised hidden states of a sentence encoder, such as
             all-MiniLM-L6-v2.
 
@@ -86,11 +89,13 @@ class LateInteractionEncoder:
         device: str | None = None,
         batch_size: int = 32,
         max_tokens: int | None = None,
+        finer_marker: bool = True,
         projection: bool = True,
     ) -> None:
         self.device = device
         self.batch_size = batch_size
         self.max_tokens = max_tokens
+        self.finer_marker = finer_marker
         self.projection = projection and model is not None
         self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: Any = None
@@ -98,11 +103,20 @@ class LateInteractionEncoder:
         self._alone = Exclusion()  # fast tokenizers cannot be used by two threads at once
 
     def has_finer_marker(self) -> bool:
-        """Return whether the model has a marker m'_q.
+        """Return whether the model has a marker m'_q, and it is used.
 
         Without it, both kinds of query vectors are equal.
         """
-        return FINER_PROMPT in self._model().prompts
+        return self.finer_marker and FINER_PROMPT in self._model().prompts
+
+    def with_one_marker(self) -> LateInteractionEncoder:
+        """Return this encoder with the query under m_q for finer units, too.
+
+        It shares the model, if that is loaded.
+        """
+        other = copy(self)
+        other.finer_marker = False
+        return other
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
         """Return the token vectors of a query.

@@ -93,8 +93,9 @@ class AnyGranularityRanker:
             the passage's score makes spans of different passages comparable. The paper gives no
             value; §2 adds the two, so it is 1 here. 0 compares spans alone.
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
-        template: Template of the text that is encoded for a passage, ending in {text}; "{text}"
-            leaves out title and section.
+        template: Template of the text that is encoded for a passage, ending in {text}, with keys of
+            the metadata as further fields; "{text}" leaves out title and section. In a search of a
+            store, what its `embed_metadata` names stands before the title.
         cache: Stores the token vectors of passages, so that ranking a known passage encodes only
             the query: a `TokenVectorCache`, a file, or the folder of a store. None encodes passages
             in each call.

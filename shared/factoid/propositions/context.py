@@ -20,7 +20,7 @@ _KEY_WORDS = 12  # most words of a cell that names a part of its row
 
 
 class Context:
-    """What the sentences of a passage need beside their own text, by their index.
+    """The context that the sentences of a passage need, by their index.
 
     Attributes:
         leads: What an item goes on from, outermost first, each with a colon behind it.

@@ -101,7 +101,7 @@ class Read(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a reader sees of it, on one line if it is no code."""
+        """The text that a reader sees, on one line if it is no code."""
         return self.sentence.text
 
 

@@ -20,7 +20,7 @@ _LEAST = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What is known of the vectors that are searched, from a sample of them.
+    """The mean and the length of compared vectors, estimated from a sample.
 
     Attributes:
         length: Their median length.

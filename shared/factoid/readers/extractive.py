@@ -109,8 +109,8 @@ class ExtractiveReader:
             return []
         terms = [set(_TERMS.of_text(sentence)) for sentence in sentences]
         counts = Counter[int]()
-        for found in terms:
-            counts.update(found)
+        for sentence_terms in terms:
+            counts.update(sentence_terms)
         weights = {}
         for term in _TERMS.of_query(question):
             weights[term] = math.log(1 + len(sentences) / max(counts[term], 1))
@@ -120,8 +120,8 @@ class ExtractiveReader:
             [query] = self.encoder.encode_queries([question])
             near = products(self.encoder.encode_units(sentences), query).tolist()
         ranked = []
-        for text, found, closeness in zip(sentences, terms, near, strict=True):
-            shared = sum(weight for term, weight in weights.items() if term in found)
+        for text, sentence_terms, closeness in zip(sentences, terms, near, strict=True):
+            shared = sum(weight for term, weight in weights.items() if term in sentence_terms)
             ranked.append(_Sentence(text, closeness + shared / max(total, 1e-9)))
         return sorted(ranked, key=lambda sentence: -sentence.score)
 

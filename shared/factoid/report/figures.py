@@ -28,7 +28,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What a figure shows of one setting.
+    """The numbers of one setting in a figure.
 
     Attributes:
         name: The setting.

@@ -151,11 +151,11 @@ def listed(store: UnitStore, start: int, count: int) -> tuple[list[Listed], int]
         rows = snapshot.all_document_rows().tolist()
         chosen = rows[start : start + count]
         documents = snapshot.documents(chosen)
-    found = []
+    entries = []
     for row in chosen:
         document_id, document = documents[row]
-        found.append(Listed(document_id, _name(document_id, document)))
-    return found, len(rows)
+        entries.append(Listed(document_id, _name(document_id, document)))
+    return entries, len(rows)
 
 
 def view_document(

@@ -219,13 +219,13 @@ def pictures(pdf: str | PathLike[str], numbers: Sequence[int]) -> dict[int, Pict
         InvalidInputError: The PDF has no such page.
     """
     drawn = draw_regions(pdf, [Region(number, ()) for number in numbers], dpi=_DPI)
-    found = {}
+    by_number = {}
     for number, image in drawn.items():
         content = io.BytesIO()
         image.save(content, "PNG", optimize=True)
         uri = f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
-        found[number] = Picture(image.width / _DPI, image.height / _DPI, uri)
-    return found
+        by_number[number] = Picture(image.width / _DPI, image.height / _DPI, uri)
+    return by_number
 
 
 # -- The server --

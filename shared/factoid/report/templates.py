@@ -21,16 +21,16 @@ def environment() -> Any:
         MissingDependencyError: Jinja is not installed.
     """
     jinja = require("jinja2", extra="report")
-    made = jinja.Environment(
+    environment = jinja.Environment(
         loader=jinja.FileSystemLoader(_FOLDER),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    made.filters["percent"] = lambda share: f"{100 * share:.1f}"
-    made.filters["points"] = _points
-    return made
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f}"
+    environment.filters["points"] = _points
+    return environment
 
 
 def _points(share: float) -> str:

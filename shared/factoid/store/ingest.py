@@ -9,19 +9,18 @@ import asyncio
 import logging
 import operator
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 
-from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, encoded_text, to_matrix
+from factoid.encode import EMBED_TEMPLATE, Vectors
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
-from factoid.store.database.snapshot import INCOMPLETE
 from factoid.store.database.transaction import Selection
+from factoid.store.encoding import aencode, encode, reusable_vectors
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
@@ -34,7 +33,6 @@ _BATCH = 256
 # Documents whose digests are looked up together: as many as these, or as have these characters.
 _LOOKUP = 256
 _LOOKUP_CHARACTERS = 1_000_000
-_TEXTS = 2048  # encoded in one call of the encoder
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did."""
+    """The report of `UnitStore.add_documents`."""
 
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone
@@ -107,6 +105,25 @@ class SplitDocument:
     passages: list[Unit]
 
 
+@dataclass(slots=True)
+class _Tally:
+    """Counts of what one call has done so far."""
+
+    read: int = 0  # documents
+    unchanged: int = 0  # documents among them that are stored as given
+    passages: int = 0  # that the propositionizer is done with
+    encoded_texts: int = 0
+    documents: int = 0  # committed
+    units: Counter[Granularity] = field(default_factory=Counter)  # committed
+
+    def report(self, decomposition: Report, removed: int) -> AddReport:
+        """Return the report of the call."""
+        units: dict[Granularity, int] = {}
+        if self.documents:
+            units = {granularity: self.units[granularity] for granularity in GRANULARITIES}
+        return AddReport(self.documents, self.unchanged, units, decomposition, removed)
+
+
 # -- The way in --
 
 
@@ -126,29 +143,29 @@ def ingest(
         InvalidInputError: An item is not a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
-    counts: Counter[str] = Counter()
+    tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        for batch in _changed_batches(store, documents, recipe, counts, sources):
+        for batch in _changed_batches(store, documents, recipe, tally, sources):
             passages = _passages_of(batch)
             decomposition = Decomposition()
             for block, propositionizer in blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
-                _tell(bar, counts, passages=len(block))
+                _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
-                _tell(bar, counts, passages=len(passages))
+                _tell(bar, tally, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
-            reusable = reusable_vectors(store, batch)
-            tell = partial(_tell, bar, counts)
+            reusable = reusable_vectors(store, _ids(batch))
+            tell = partial(_tell, bar, tally)
             vectors = encode(store, units, known=reusable, progress=tell)
-            _commit(store, batch, units, vectors, decomposition, counts)
+            _commit(store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
-            bar.reach(counts["read"])
-        bar.reach(counts["read"])  # also where the last ones had not changed
+            bar.reach(tally.read)
+        bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = sources.delete_others(store.connections)
-    return _report(counts, total, removed)
+    return tally.report(total, removed)
 
 
 async def aingest(
@@ -163,10 +180,10 @@ async def aingest(
 
     What cannot be awaited runs in threads.
     """
-    counts: Counter[str] = Counter()
+    tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, counts, sources)
+        batches = _changed_batches(store, documents, recipe, tally, sources)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
@@ -174,23 +191,23 @@ async def aingest(
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
-                _tell(bar, counts, passages=len(block))
+                _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
-                _tell(bar, counts, passages=len(passages))
+                _tell(bar, tally, passages=len(passages))
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
-            reusable = await asyncio.to_thread(reusable_vectors, store, batch)
-            tell = partial(_tell, bar, counts)
-            vectors = await _aencode(store, units, reusable, tell)
-            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, counts)
+            reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
+            tell = partial(_tell, bar, tally)
+            vectors = await aencode(store, units, reusable, tell)
+            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, tally)
             total += decomposition.report
-            bar.reach(counts["read"])
-        bar.reach(counts["read"])  # also where the last ones had not changed
+            bar.reach(tally.read)
+        bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = await asyncio.to_thread(sources.delete_others, store.connections)
-    return _report(counts, total, removed)
+    return tally.report(total, removed)
 
 
 def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
@@ -199,18 +216,11 @@ def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
     return progress_bar(show=progress, unit=" documents", total=total, desc="adding")
 
 
-def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
+def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) -> None:
     """Say what was done within a batch of documents."""
-    counts["cut"] += passages
-    counts["encoded"] += texts
-    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
-
-
-def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
-    units: dict[Granularity, int] = {}
-    if counts["documents"]:
-        units = {granularity: counts[granularity] for granularity in GRANULARITIES}
-    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
+    tally.passages += passages
+    tally.encoded_texts += texts
+    bar.reach(bar.done, f"{tally.passages:,} passages, {tally.encoded_texts:,} texts encoded")
 
 
 # -- Documents into passages --
@@ -220,7 +230,7 @@ def _changed_batches(
     store: OpenedStore,
     documents: Iterable[Document],
     recipe: Recipe,
-    counts: Counter[str],
+    tally: _Tally,
     sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
     """Yield the documents that are not stored as given, with about `_BATCH` passages at a time.
@@ -229,7 +239,7 @@ def _changed_batches(
     """
     batch: dict[str, SplitDocument] = {}
     size = 0
-    for lookup in _lookups(documents, counts, sources):
+    for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
         for split in batch.values():
@@ -252,13 +262,13 @@ def _changed_batches(
                 yield list(batch.values())
                 batch = {}
                 size = 0
-        counts["unchanged"] += len(unchanged)
+        tally.unchanged += len(unchanged)
     if batch:
         yield list(batch.values())
 
 
 def _lookups(
-    documents: Iterable[Document], counts: Counter[str], sources: Sources | None
+    documents: Iterable[Document], tally: _Tally, sources: Sources | None
 ) -> Iterator[list[Document]]:
     """Yield documents in lists that are looked up in the store together."""
     if isinstance(documents, Document):
@@ -266,7 +276,7 @@ def _lookups(
     lookup: list[Document] = []
     characters = 0
     for document in documents:
-        counts["read"] += 1
+        tally.read += 1
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         if sources is not None:
@@ -293,6 +303,10 @@ def split_document(document: Document, recipe: Recipe) -> list[Unit]:
     if not passages and document.text.strip():
         passages = [whole_passage(document)]  # only headings or front matter: it can still be found
     return passages
+
+
+def _ids(batch: Iterable[SplitDocument]) -> list[str]:
+    return [split.document.id for split in batch]
 
 
 def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
@@ -395,121 +409,6 @@ def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
     return lone
 
 
-# -- Units into vectors --
-
-
-def encode(
-    store: OpenedStore,
-    units: Sequence[Unit],
-    others: Container[int] = (),
-    *,
-    known: Mapping[str, Vectors] = MappingProxyType({}),
-    progress: Callable[..., None] | None = None,
-) -> dict[int, Vectors]:
-    """Return the vector of each unit that the store encodes, and of others, by position.
-
-    Equal texts are encoded once. Shape: (dim,).
-
-    Args:
-        store: The store.
-        units: The units.
-        others: Positions of units of other granularities that are encoded, too.
-        known: Vectors of texts that need not be encoded again.
-        progress: Called with the number of `texts` each time that some were encoded.
-
-    Raises:
-        InvalidInputError: There is something to encode, and no encoder.
-        EncoderMismatchError: The encoder did not return one vector for each text.
-    """
-    positions = _positions(store, units, others)
-    vectors = dict(known)
-    for block in _new_texts(positions, known):
-        encoded = _encoder_of(store).encode_units(block)
-        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
-        if progress is not None:
-            progress(texts=len(block))
-    return _by_position(positions, vectors)
-
-
-async def _aencode(
-    store: OpenedStore,
-    units: Sequence[Unit],
-    known: Mapping[str, Vectors],
-    progress: Callable[..., None],
-) -> dict[int, Vectors]:
-    if not isinstance(store.encoder, AsyncEncoder):
-        return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
-    positions = await asyncio.to_thread(_positions, store, units)
-    vectors = dict(known)
-    for block in _new_texts(positions, known):
-        encoded = await store.encoder.aencode_units(block)
-        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
-        progress(texts=len(block))
-    return _by_position(positions, vectors)
-
-
-def reusable_vectors(store: OpenedStore, batch: Sequence[SplitDocument]) -> dict[str, Vectors]:
-    """Return the vectors of the texts in earlier versions of some documents, by text.
-
-    Only what `add_documents` added counts, by an encoder that has a name: another one may have made
-    the other vectors.
-    """
-    if store.identity["encoder"] is None:
-        return {}
-    template = store.template
-    vectors: dict[str, Vectors] = {}
-    with store.connections.reading() as snapshot:
-        digests = snapshot.digests([split.document.id for split in batch])
-        complete = []
-        for document_id, digest in digests.items():
-            if digest not in ("", INCOMPLETE):
-                complete.append(document_id)
-        if complete:
-            for unit, vector in snapshot.stored_units(complete):
-                if vector is not None:
-                    vectors[encoded_text(unit, template)] = vector
-    return vectors
-
-
-def _encoder_of(store: OpenedStore) -> Encoder:
-    if store.encoder is None:
-        raise InvalidInputError(
-            "this store has no encoder: give the vectors, or give UnitStore an encoder"
-        )
-    return store.encoder
-
-
-def _positions(
-    store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()
-) -> dict[str, list[int]]:
-    """Return the distinct texts to encode, each with the positions of its units."""
-    template = store.template  # read from the store once
-    positions: dict[str, list[int]] = {}
-    for position, unit in enumerate(units):
-        if position in others or store.encodes(unit):
-            positions.setdefault(encoded_text(unit, template), []).append(position)
-    if positions:
-        _encoder_of(store)  # a missing one is an error even where all vectors are known
-    return positions
-
-
-def _new_texts(texts: Iterable[str], known: Container[str]) -> Iterator[list[str]]:
-    """Yield the texts that are not known, in lists for one call of an encoder."""
-    unknown = [text for text in texts if text not in known]
-    for start in range(0, len(unknown), _TEXTS):
-        yield unknown[start : start + _TEXTS]
-
-
-def _by_position(
-    positions: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]
-) -> dict[int, Vectors]:
-    by_position: dict[int, Vectors] = {}
-    for text, places in positions.items():
-        for place in places:
-            by_position[place] = vectors[text]
-    return by_position
-
-
 # -- The commit --
 
 
@@ -519,7 +418,7 @@ def _commit(
     units: Sequence[Unit],
     vectors: Mapping[int, Vectors],
     decomposition: Decomposition,
-    counts: Counter[str],
+    tally: _Tally,
 ) -> None:
     # A document with a passage that failed, but might succeed on another try, is not skipped the
     # next time.
@@ -531,8 +430,8 @@ def _commit(
         else:
             finished.append(split)
     replace_documents(store, finished, units, vectors)
-    counts["documents"] += len(batch)
-    counts.update(unit.granularity for unit in units)
+    tally.documents += len(batch)
+    tally.units.update(unit.granularity for unit in units)
 
 
 def replace_documents(

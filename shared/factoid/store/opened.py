@@ -14,6 +14,7 @@ from factoid.encode import (
     Encoder,
     check_metadata_keys,
     check_template,
+    span_encoder,
     with_metadata,
 )
 from factoid.errors import InvalidInputError
@@ -57,6 +58,7 @@ class OpenedStore:
     settings: Settings
     requested_template: str | None  # None for that of the store
     requested_metadata: tuple[str, ...] | None  # None for those of the store
+    requested_late_chunking: bool | None  # None for what the store does
     progress: bool | None
     # of the documents that calls of this object added
     known_sources: set[Source] = field(default_factory=set)
@@ -84,8 +86,16 @@ class OpenedStore:
 
     @property
     def identity(self) -> dict[str, str | None]:
-        """What makes vectors here: the encoder's name, template and metadata; None if unnamed."""
-        return _identity(self.encoder, self.requested_template, self.requested_metadata)
+        """What makes vectors here, by name.
+
+        It is the encoder's name, template, metadata and late chunking; None if not named.
+        """
+        return _identity(
+            self.encoder,
+            self.requested_template,
+            self.requested_metadata,
+            self.requested_late_chunking,
+        )
 
     @property
     def known_identity(self) -> dict[str, str | None]:
@@ -95,7 +105,11 @@ class OpenedStore:
         """
         with self.connections.reading() as snapshot:
             stored = {name: snapshot.meta.get(name) for name in self.identity}
-        known: dict[str, str | None] = {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"}
+        known: dict[str, str | None] = {
+            "embed_template": EMBED_TEMPLATE,
+            "embed_metadata": "[]",
+            "late_chunking": "false",
+        }
         for identity in (stored, self.identity):
             for name, value in identity.items():
                 if value is not None:
@@ -111,6 +125,11 @@ class OpenedStore:
     def embed_metadata(self) -> tuple[str, ...]:
         """The keys of metadata that are encoded before the text of a unit."""
         return metadata_keys(self.known_identity["embed_metadata"])
+
+    @property
+    def late_chunking(self) -> bool:
+        """Whether units are encoded as parts of their passages."""
+        return self.known_identity["late_chunking"] == "true"
 
     @property
     def template(self) -> str:
@@ -177,6 +196,7 @@ class OpenedStore:
         identity["embed_metadata"] = requested or encoded
         if self.encoder is not None:
             identity["embed_template"] = self.requested_template or EMBED_TEMPLATE
+            identity["late_chunking"] = identity["late_chunking"] or "false"
         writing.identify(identity)
         check_identity(writing, "these vectors with", embed_metadata=encoded)
 
@@ -188,6 +208,7 @@ def open_store(
     *,
     embed_metadata: Sequence[str] | None,
     embed_template: str | None,
+    late_chunking: bool | None,
     index: str | Mapping[str, str] | None,
     similarity: str | None,
     language: str | None,
@@ -216,6 +237,8 @@ def open_store(
         raise InvalidInputError(
             f"expected an encoder, such as SentenceTransformerEncoder({encoder!r:.60}), or None"
         )
+    if late_chunking and encoder is not None:
+        span_encoder(encoder)  # refuses others
     check_device(device)
 
     # -- Database --
@@ -225,7 +248,9 @@ def open_store(
     connections = Connections(folder, read_only=read_only)
     try:
         with connections.reading() as snapshot:
-            check_identity(snapshot, "was opened with", **_identity(encoder, template, keys))
+            check_identity(
+                snapshot, "was opened with", **_identity(encoder, template, keys, late_chunking)
+            )
             encoded = named or _stored_granularities(snapshot, encoder)
         settings = keep_settings(connections, dtype=dtype, **requested)
     except BaseException:
@@ -248,6 +273,7 @@ def open_store(
         settings=settings,
         requested_template=template,
         requested_metadata=keys,
+        requested_late_chunking=late_chunking,
         progress=progress,
     )
 
@@ -281,7 +307,10 @@ def _in_order(names: Collection[str]) -> tuple[Granularity, ...]:
 
 
 def _identity(
-    encoder: Encoder | None, template: str | None, metadata: tuple[str, ...] | None
+    encoder: Encoder | None,
+    template: str | None,
+    metadata: tuple[str, ...] | None,
+    late_chunking: bool | None,
 ) -> dict[str, str | None]:
     keys = None
     if metadata is not None:
@@ -290,4 +319,5 @@ def _identity(
         "encoder": getattr(encoder, "name", None),
         "embed_template": template,
         "embed_metadata": keys,
+        "late_chunking": None if late_chunking is None else json.dumps(bool(late_chunking)),
     }

@@ -122,6 +122,7 @@ class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
 
     path: str | Path | None
     granularities: Sequence[str] | None
+    late_chunking: bool | None
 
 
 def _substitute(granularity: Granularity, available: Sequence[Granularity]) -> Granularity:
@@ -259,7 +260,7 @@ class SearchOptions:
 
     @property
     def ranked_parents(self) -> Parents:
-        """What is ranked: with parents="auto", passages."""
+        """The parents that are ranked: with parents="auto", passages."""
         if self.parents == "auto":
             return "passage"
         return self.parents

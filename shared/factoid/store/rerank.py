@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from factoid.encode import with_heading, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.state import IndexState
@@ -30,7 +31,7 @@ _CANDIDATES = 100  # as in AGRaME, §4.1
 
 @dataclass(slots=True)
 class _Candidates:
-    """What a reranker gets, and what may come back."""
+    """The hits and units that a reranker gets, and the documents that may come back."""
 
     # The best passages of each query. A unit stands for a passage that is closed or not stored.
     hits: list[list[Hit]]
@@ -62,7 +63,7 @@ def reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     candidates = store.indexes.at(queries.indexes, partial(_candidates, queries, stored))
     ranked = []
     for text, hits in zip(texts, candidates.hits, strict=True):
-        ranked.append(_ranked(text, queries, granularity, hits, candidates))
+        ranked.append(_ranked(text, queries, granularity, hits, candidates, store.embed_metadata))
     return with_expansion(store, queries, ranked)
 
 
@@ -234,13 +235,14 @@ def _ranked(
     granularity: Granularity,
     hits: Sequence[Hit],
     candidates: _Candidates,
+    embed_metadata: Sequence[str],
 ) -> list[Hit]:
     """Return the k best reranked hits of one query, as hits of the search."""
     options = queries.options
     if not isinstance(options.rerank, Reranker) or not hits:
         return []
     by_id = {hit.unit.id: hit for hit in hits}
-    passages = [_placed(hit.unit) for hit in hits]
+    passages = [_placed(hit.unit, embed_metadata) for hit in hits]
     originals: dict[str, Unit] = {}  # stored units, by id
     units: list[list[Unit]] | None = None
     if candidates.units is not None:
@@ -283,12 +285,14 @@ def _result(
     documents: Mapping[str, Unit],
 ) -> Hit:
     """Return a reranker's hit with stored units, and the scores of the search as further parts."""
-    unit = originals.get(hit.unit.id, hit.unit)
+    title = candidate.unit.title
+    unit = originals.get(hit.unit.id, replace(hit.unit, title=title))
     if hit.unit.id == candidate.unit.id:
         unit = candidate.unit
-    matches = tuple(
-        Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches
-    )
+    matches: tuple[Hit, ...] = ()
+    for match in hit.matches:
+        cut = replace(match.unit, title=title)
+        matches += (Hit(originals.get(match.unit.id, cut), match.score),)
     if queries.options.parents == "document":
         matches = matches or (Hit(unit, hit.score),)
         unit = documents.get(unit.document_id, unit)
@@ -301,11 +305,17 @@ def _result(
     return Hit(unit, hit.score, matches, parts=parts)
 
 
-def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text is at its span, and without payload.
+def _placed(passage: Unit, embed_metadata: Sequence[str]) -> Unit:
+    """Return a passage as a ranker reads it: without payload, its text at its span.
 
-    The place of a framework's node may be unknown.
+    The place of a framework's node may be unknown. The metadata that the store encodes with the
+    text stands before the title.
     """
+    if embed_metadata:
+        heading = replace(passage, text=passage.title, title="", section="")
+        passage = replace(
+            passage, title=with_heading(heading, with_metadata("{text}", embed_metadata))
+        )
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE, payload="")

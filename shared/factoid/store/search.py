@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from typing import Self
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
+from factoid.forks import MOST_THREADS, available_cores, in_threads
 from factoid.ranking import (
     LEXICAL,
     Group,
@@ -37,6 +38,8 @@ from factoid.units import Granularity, Hit, Unit, check_text, document_unit, who
 from factoid.vectors import RowIds, Similarity, normalized
 
 _TEXTS = 500  # documents whose texts are in memory at once
+# At least so many queries of a batch are searched by each of several threads.
+_QUERIES_OF_A_THREAD = 16
 
 # -- The queries --
 
@@ -226,7 +229,10 @@ def _query_indexes(
 
 def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
     """Return stored vectors in the form that is compared. Shape: (n, dim)."""
-    return normalized(snapshot.vectors(ids), similarity)
+    vectors = snapshot.vectors(ids)
+    if similarity is Similarity.INNER_PRODUCT:
+        return vectors  # between their checksums: a copy takes as long as what is done with them
+    return normalized(vectors, similarity)
 
 
 def _by_words(queries: Queries, indexes: _QueryIndexes) -> list[list[Group]]:
@@ -252,7 +258,11 @@ def _by_vectors(
     indexes: _QueryIndexes,
     wall: Wall | None,
 ) -> list[list[Group]]:
-    """Return the best parents for each query by vectors, and words if they count."""
+    """Return the best parents for each query by vectors, and words if they count.
+
+    Where indexes are not exact, each query has candidates of its own: many queries are divided
+    among the cores. Exact indexes multiply all queries at once.
+    """
     limit = queries.k
     if queries.options.mmr is not None:
         limit = max(limit, queries.options.fetch_k)
@@ -262,18 +272,28 @@ def _by_vectors(
     closed = None
     if wall is not None:
         closed = wall.closed
-    return best_groups(
-        views,
-        indexes.views.get(Granularity.PASSAGE),
-        vectors,
-        limit,
-        parents=queries.options.ranked_parents,
-        weights=queries.weights,
-        lexical=lexical,
-        texts=queries.texts or (),
-        scale=indexes.scale,
-        closed=closed,
-    )
+    texts = queries.texts or ()
+
+    def best(some: slice) -> list[list[Group]]:
+        return best_groups(
+            views,
+            indexes.views.get(Granularity.PASSAGE),
+            vectors[some],
+            limit,
+            parents=queries.options.ranked_parents,
+            weights=queries.weights,
+            lexical=lexical,
+            texts=texts[some],
+            scale=indexes.scale,
+            closed=closed,
+        )
+
+    parts = min(available_cores(), MOST_THREADS, len(vectors) // _QUERIES_OF_A_THREAD)
+    if parts < 2 or all(view.is_small() for view in indexes.views.values()):
+        return best(slice(None))
+    bounds = np.linspace(0, len(vectors), parts + 1).astype(int).tolist()
+    works = [partial(best, slice(start, end)) for start, end in pairwise(bounds)]
+    return list(chain.from_iterable(in_threads(works)))
 
 
 def _check_present(queries: Queries, snapshot: Snapshot) -> None:

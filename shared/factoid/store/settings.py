@@ -23,6 +23,7 @@ DEFAULT_GRANULARITIES = (Granularity.PASSAGE, Granularity.PROPOSITION)
 """What a store encodes and searches if it is not told."""
 
 _ADVICE = {
+    "late_chunking": " It is late_chunking of UnitStore",
     "encoder": (
         " If both are the same weights, say so by the first name: name={0!r} of "
         "SentenceTransformerEncoder, of LangChainEncoder (LangChain) or of LlamaIndexEncoder "

@@ -1,8 +1,9 @@
-"""Keep no stale facts.
+"""Replace what earlier calls added of a source, so that no stale facts stay in a store.
 
-What a call adds of a source takes the place of what earlier calls added of it. Loaders give
-documents no ids, so an edited file becomes another document. It says where it comes from, in its
-metadata.
+Loaders of files give documents no ids. A document's id then comes from its content, so an edited
+file is another document than before. Its metadata name the file, which is the source: documents of
+the same source that a call did not bring are deleted at its end. A document that has an id of its
+own is left alone, since the id already says what it replaces.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class TokenVectorCache:
             return []
         damaged: list[int] = []
         try:
-            with closing(_TABLE.open(file, read_only=True)) as connection:
+            with at_work(), closing(_TABLE.open(file, read_only=True)) as connection:
                 lines = [line for (line,) in connection.execute("PRAGMA integrity_check(3)")]
                 if lines == ["ok"]:
                     damaged = _TABLE.damaged_rows(connection)
@@ -209,7 +209,8 @@ class TokenVectorCache:
             lines = [str(error)]
         finally:
             if sqlite.is_writable(file):
-                sqlite.drop_log(file)
+                with at_work():
+                    sqlite.drop_log(file)
         problems = []
         if damaged:
             problems = [

@@ -15,7 +15,7 @@ from itertools import islice
 
 @dataclass(frozen=True)
 class Language:
-    """What tells abbreviations from ends of sentences in texts of a language.
+    """The words that tell abbreviations from ends of sentences in a language.
 
     All words are in lower case, but for some titles; abbreviations are without their last full
     stop.

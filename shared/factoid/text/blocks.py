@@ -1,4 +1,4 @@
-"""What a reader sees of a text, block by block, with the place of each character in the source."""
+"""Blocks of the text that a reader sees, with the place of each character in the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
 
 
 class Visible(NamedTuple):
-    """What a reader sees of a stretch of a source.
+    """The text that a reader sees of a stretch of a source.
 
     Attributes:
         text: The characters that a reader sees. A line break is a line feed.

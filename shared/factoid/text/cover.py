@@ -22,7 +22,7 @@ _INDENT = re.compile(r"[ \t]*+(?:>[ \t]*+)*+")
 
 
 class Cover:
-    """What is hidden of a text, line by line.
+    """The hidden parts of a text, line by line.
 
     Attributes:
         text: The text.

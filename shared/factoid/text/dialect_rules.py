@@ -506,11 +506,11 @@ DIRECTIVE = re.compile(r"\{(?P<name>[A-Za-z][\w:.-]*+)\}[ \t]*+(?P<title>[^\n]*+
 
 def shown_in(rule: Rule, match: re.Match[str]) -> tuple[int, int] | None:
     """Return where the text is that readers see of a match."""
-    found = rule.shown.search(match[0]) if rule.shown else match
-    if not found:
+    shown = rule.shown.search(match[0]) if rule.shown else match
+    if not shown:
         return None
     offset = match.start() if rule.shown else 0
     for group in ("shown", "single", "value", "rest"):
-        if group in found.re.groupindex and found[group]:
-            return found.start(group) + offset, found.end(group) + offset
+        if group in shown.re.groupindex and shown[group]:
+            return shown.start(group) + offset, shown.end(group) + offset
     return None

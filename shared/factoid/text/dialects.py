@@ -588,10 +588,8 @@ class _Scan:
                 return number + 1
             matches.append(match)
             if LINE_END.match(self.text, match.end()):
-                for found in matches:
-                    self.cover.hide(
-                        number, *found.span(), shown_in(component, found), component.kind
-                    )
+                for part in matches:
+                    self.cover.hide(number, *part.span(), shown_in(component, part), component.kind)
                 return self.cover.line_of(match.end()) + 1
             at = match.end()
         return number + 1

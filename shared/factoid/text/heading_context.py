@@ -150,9 +150,9 @@ def is_story(lines: Sequence[Line]) -> bool:
 def templates(lines: Sequence[Line]) -> set[int]:
     """Return the places of lines that come again with another number: "Ticket 17", "Ticket 18"."""
     places: set[int] = set()
-    for words, found in _without_numbers(lines).items():
-        if "#" in words and len({lines[place].text for place in found}) > 1:
-            places.update(found)
+    for words, places_of_words in _without_numbers(lines).items():
+        if "#" in words and len({lines[place].text for place in places_of_words}) > 1:
+            places.update(places_of_words)
     return places
 
 
@@ -170,12 +170,12 @@ def repeated(lines: Sequence[Line]) -> set[int]:
             again.update(places_of_words)
     at_page_ends = _at_page_ends(lines, again)
     places: set[int] = set()
-    for words, found in by_words.items():
-        ends = at_page_ends.intersection(found)
-        if 3 * len(ends) >= len(found) and any(map(str.isalpha, words)):
-            places.update(found)
+    for words, places_of_words in by_words.items():
+        ends = at_page_ends.intersection(places_of_words)
+        if 3 * len(ends) >= len(places_of_words) and any(map(str.isalpha, words)):
+            places.update(places_of_words)
         by_text: dict[str, list[int]] = {}
-        for place in found:
+        for place in places_of_words:
             by_text.setdefault(lines[place].text.strip(), []).append(place)
         for text, again_in_text in by_text.items():
             if len(again_in_text) >= _REPEATED and text.isupper():

@@ -1,4 +1,4 @@
-"""What a reader sees of the inside of a paragraph, a heading or a cell in Markdown."""
+"""Read the inside of a paragraph, a heading or a cell in Markdown as a reader sees it."""
 
 from __future__ import annotations
 

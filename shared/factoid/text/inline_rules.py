@@ -158,15 +158,15 @@ def _state_class() -> type[Any]:
 
             Otherwise no bold text could end behind one.
             """
-            found = super().scanDelims(start, canSplitWord)
-            end = start + found.length
+            delimiters = super().scanDelims(start, canSplitWord)
+            end = start + delimiters.length
             before = self.src[start - 1 : start]
             after = self.src[end : end + 1]
             if self.src[start] != "*" or not before.strip() or not after.strip():
-                return found
+                return delimiters
             if _WIDE.match(before) or _WIDE.match(after):
-                return found._replace(can_open=True, can_close=True)
-            return found
+                return delimiters._replace(can_open=True, can_close=True)
+            return delimiters
 
     return PositionedState
 

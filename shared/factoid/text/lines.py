@@ -117,7 +117,7 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
 
     A list within an item is more indented than it, and does not end the list around it.
     """
-    found: set[int] = set()
+    places: set[int] = set()
     # The last numbers with their columns, outermost first.
     above: list[tuple[int, re.Match[str]]] = []
     for match in numbers:
@@ -128,14 +128,14 @@ def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
         if above and above[-1][0] == column:
             _, before = above.pop()
             if _is_next(_values(before["value"]), values):
-                found.update((before.start(), match.start()))
-        elif above and 1 in values and above[-1][1].start() in found:
-            found.add(match.start())
+                places.update((before.start(), match.start()))
+        elif above and 1 in values and above[-1][1].start() in places:
+            places.add(match.start())
         above.append((column, match))
     for first, second in pairwise(numbers):
         if _is_next(_values(first["value"]), _values(second["value"])):
-            found.update((first.start(), second.start()))
-    return found
+            places.update((first.start(), second.start()))
+    return places
 
 
 def _is_next(before: Set[int], values: Set[int]) -> bool:
@@ -148,12 +148,12 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
 
     Such numbers are "[1]", "§ 1", "1.1" and "一、".
     """
-    found: set[int] = set()
+    places: set[int] = set()
     for name in ("citation", "clause", "chinese"):
         lines = [match for match in matches if match[name]]
         for first, second in pairwise(lines):
             if _number(second[name]) == _number(first[name]) + 1:
-                found.update((first.start(), second.start()))
+                places.update((first.start(), second.start()))
     before: tuple[int, ...] = ()
     last = -1
     for match in matches:
@@ -162,10 +162,10 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
             continue
         path = tuple(map(int, written.split(".")))
         if before and match["outline"] and _follows(before, path):
-            found.update((last, match.start()))
+            places.update((last, match.start()))
         before = path
         last = match.start()
-    return found
+    return places
 
 
 def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:

@@ -75,7 +75,7 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
     """
     rows = _rows(text, start)
     styles: list[tuple[str, bool]] = []  # of rules, outermost first
-    found: list[MarkedHeading] = []
+    headings: list[MarkedHeading] = []
     taken = -1  # the last line that is part of a heading
     asciidoc = 0
     listings = _listings(rows)
@@ -86,9 +86,9 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
             taken = listings[place]
             continue
         if marked := _wiki_heading(row):
-            found.append(marked)
+            headings.append(marked)
         elif marked := _asciidoc_heading(rows, place):
-            found.append(marked)
+            headings.append(marked)
             asciidoc += 1
         elif _is_underlined(rows, place):
             rule = rows[place + 1]
@@ -97,13 +97,13 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
             if style not in styles:
                 styles.append(style)
             begin = rows[place - 1].start if is_overlined else row.start
-            found.append(
+            headings.append(
                 MarkedHeading(begin, rule.end, row.start, row.end, styles.index(style) + 1)
             )
             taken = place + 1
-    if asciidoc == 1 and len(found) == 1 and text[start : found[0].start].strip():
+    if asciidoc == 1 and len(headings) == 1 and text[start : headings[0].start].strip():
         return []  # one line that starts with = amid a text
-    return _below_several_titles(found)
+    return _below_several_titles(headings)
 
 
 def _rows(text: str, start: int) -> list[_Row]:
@@ -188,8 +188,8 @@ def _is_rule_like(row: _Row, rule: _Row) -> bool:
     return row.text == rule.text
 
 
-def _below_several_titles(found: list[MarkedHeading]) -> list[MarkedHeading]:
-    counts = Counter(heading.level for heading in found)
+def _below_several_titles(headings: list[MarkedHeading]) -> list[MarkedHeading]:
+    counts = Counter(heading.level for heading in headings)
     if counts[1] < 2:
-        return found
-    return [heading._replace(level=heading.level + 1) for heading in found]
+        return headings
+    return [heading._replace(level=heading.level + 1) for heading in headings]

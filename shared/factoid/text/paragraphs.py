@@ -70,7 +70,7 @@ _WORD = re.compile(r"\w")
 
 @dataclass
 class Above:
-    """What stands above a block in its list, its quote or its text.
+    """The blocks above a block in its list, its quote or its text.
 
     Attributes:
         last: The block before it.

@@ -285,22 +285,22 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
             or not is_single(line)
         ):
             continue
-        found = heading_line(line.text, line.is_strong)
-        if not found or (line.kind == "item" and not found.number):
+        heading = heading_line(line.text, line.is_strong)
+        if not heading or (line.kind == "item" and not heading.number):
             continue
-        is_labelled = LABELLED.match(line.text) is not None and found.form not in (
+        is_labelled = LABELLED.match(line.text) is not None and heading.form not in (
             "number",
             "strong",
         )
         is_expected = place == title_place or place in numbered_again
-        if is_expected or not (is_labelled or found.is_doubtful):
-            forms[place] = found
+        if is_expected or not (is_labelled or heading.is_doubtful):
+            forms[place] = heading
     below = _below_rows(lines, forms)
     candidates = []
     row = 0
-    for place, found in forms.items():
+    for place, heading in forms.items():
         row += place - 1 not in forms
-        candidates.append(_candidate(lines, place, found, row, below[place], forms))
+        candidates.append(_candidate(lines, place, heading, row, below[place], forms))
     return candidates
 
 
@@ -319,7 +319,7 @@ def _below_rows(lines: Sequence[Line], forms: Mapping[int, HeadingLine]) -> dict
 def _candidate(
     lines: Sequence[Line],
     place: int,
-    found: HeadingLine,
+    heading: HeadingLine,
     row: int,
     following: Line | None,
     forms: Mapping[int, HeadingLine],
@@ -334,11 +334,11 @@ def _candidate(
         heads_text = is_running_text(following)
         heads_list = not heads_text and is_list(following)
         if above is not None and not is_page_line(above.text) and is_verse(following):
-            heads_text = heads_list = found.form in ("number", "capitals")
+            heads_text = heads_list = heading.form in ("number", "capitals")
     fits = above is None or place - 1 in forms or may_stand_below(line, above)
     is_last = place + 1 not in forms
     return _Candidate(
-        place, found, row, fits, is_last, heads_text, heads_list, following is not None
+        place, heading, row, fits, is_last, heads_text, heads_list, following is not None
     )
 
 

@@ -54,7 +54,7 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """What a reader sees of it, on one line if it is no code."""
+        """The text that a reader sees, on one line if it is no code."""
         text = self.visible.text
         return text if self.block.kind == "code" else " ".join(text.split())
 

@@ -61,7 +61,7 @@ class TimedText(NamedTuple):
 
 @dataclass(slots=True)
 class _Spoken:
-    """What one person says, in one or more cues."""
+    """The speech of one person, in one or more cues."""
 
     start: str
     end: str

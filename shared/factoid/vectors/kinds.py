@@ -64,7 +64,7 @@ _LONGEST = 200  # characters of a factory string
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """What indexes of one factory string can do.
+    """The abilities of indexes of one factory string.
 
     The family is "flat", "codes", "graph", "lists", or "other" for what this package does not know:
     FAISS searches that with its own settings, filters are applied to its results, and vectors that

@@ -37,6 +37,9 @@ _MOST_COUNTED = 255  # occurrences of a term in a text
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.integer[Any]]
+# Of a term in a segment: where the segment's texts are, the numbers of those with the term, and how
+# often they have it.
+Postings = tuple[slice, NDArray[np.uint16], NDArray[np.uint8]]
 
 
 class Segment(NamedTuple):
@@ -93,10 +96,10 @@ class Segment(NamedTuple):
         """
         numbers = np.cumsum(~removed) - 1
         texts, counts = self.postings()
-        left = ~removed[texts]
-        terms = np.repeat(self.terms, np.diff(self.starts))[left]
+        remaining = ~removed[texts]
+        terms = np.repeat(self.terms, np.diff(self.starts))[remaining]
         return Segment.of(
-            terms, numbers[texts[left]], counts[left], int(np.count_nonzero(~removed))
+            terms, numbers[texts[remaining]], counts[remaining], int(np.count_nonzero(~removed))
         )
 
     def followed_by(self, other: Segment) -> Segment:
@@ -251,11 +254,12 @@ class LexicalIndex:
         terms = self._terms.of_query(query)
         if not len(self._rows):
             return np.zeros(len(places), np.float32)
-        scores = self.scores(terms)
+        postings = [self._postings(term) for term in terms]
+        scores = self._scores(postings)
         if places is not self._every_place:
             scores = scores[places]
             scores[places < 0] = 0
-        highest = self.highest_score(terms)
+        highest = sum(self._most(frequency) for _, frequency in postings)
         if highest > 0:
             scores /= highest
         return scores
@@ -269,36 +273,29 @@ class LexicalIndex:
 
         Shape: (places,), float32.
         """
+        return self._scores([self._postings(term) for term in terms])
+
+    def _scores(self, postings_of_terms: Iterable[tuple[list[Postings], int]]) -> Vectors:
+        """Return the score of the text at each place by the postings of terms and frequencies."""
         scores = np.zeros(len(self._rows), np.float32)
-        for term in terms:
-            postings, frequency = self._postings(term)
-            weight = self._weight(frequency) * (_K1 + 1)
+        for postings, frequency in postings_of_terms:
+            most = self._most(frequency)
             for texts, numbers, counts in postings:
                 occurrences = counts.astype(np.float32)
                 # A text is once in the postings of a term.
-                scores[texts][numbers] += weight * (
+                scores[texts][numbers] += most * (
                     occurrences / (occurrences + self._norms[texts][numbers])
                 )
         if self._count < len(scores):
             scores[~self._present] = 0
         return scores
 
-    def highest_score(self, terms: Sequence[int]) -> float:
-        """Return the score that no text exceeds, however often it has each of the terms."""
-        score = 0.0
-        for term in terms:
-            _, frequency = self._postings(term)
-            score += self._weight(frequency) * (_K1 + 1)
-        return score
+    def _most(self, frequency: int) -> float:
+        """Return the score that no text exceeds by a term that so many texts have."""
+        return self._weight(frequency) * (_K1 + 1)
 
-    def _postings(
-        self, term: int
-    ) -> tuple[list[tuple[slice, NDArray[np.uint16], NDArray[np.uint8]]], int]:
-        """Return the postings of a term, and how many texts have it.
-
-        For each segment: where its texts are, the numbers of those with the term, and how often
-        they have it.
-        """
+    def _postings(self, term: int) -> tuple[list[Postings], int]:
+        """Return the postings of a term in each segment, and how many texts have it."""
         postings = []
         frequency = 0
         first = 0
@@ -345,12 +342,12 @@ class LexicalIndex:
         segments: list[Segment] = []
         first = 0
         for segment in self._segments:
-            left = segment.without(~self._present[first : first + segment.size])
+            remaining = segment.without(~self._present[first : first + segment.size])
             first += segment.size
-            if segments and segments[-1].size + left.size <= _MOST_TEXTS:
-                segments[-1] = segments[-1].followed_by(left)
+            if segments and segments[-1].size + remaining.size <= _MOST_TEXTS:
+                segments[-1] = segments[-1].followed_by(remaining)
             else:
-                segments.append(left)
+                segments.append(remaining)
         self._segments = segments
         self._rows = self._rows[self._present]
         self._lengths = self._lengths[self._present]

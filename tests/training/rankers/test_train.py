@@ -13,6 +13,8 @@ from factoid.errors import InvalidInputError, MissingDependencyError
 from factoid.late_interaction import LateInteractionEncoder
 from factoid.late_interaction.encoder import FINER_PROMPT
 from factoid.training.rankers.examples import TrainingExample
+from factoid.training.rankers.fit import training_rows
+from factoid.training.rankers.loss import collator
 from factoid.training.rankers.model import add_marker, load_model
 from factoid.training.rankers.settings import RankerSettings
 from factoid.training.rankers.train import train_ranker
@@ -69,6 +71,9 @@ def test_the_checkpoint_ranks_by_its_path_alone(trained, examples):
     assert coarse.vectors.shape == finer.vectors.shape
     assert np.abs(coarse.vectors - finer.vectors).max() > 0.01
     assert encoder.has_finer_marker()
+    without = LateInteractionEncoder(folder, finer_marker=False)  # setting A2
+    assert not without.has_finer_marker()
+    np.testing.assert_array_equal(without.encode_query("What stands in Oslo?", finer=True).vectors, coarse.vectors)
 
 
 def test_nothing_but_data_is_written(trained):
@@ -84,6 +89,24 @@ def test_passages_alone_make_no_marker(colbert, examples, tmp_path):
     assert not LateInteractionEncoder(tmp_path / "model").has_finer_marker()
     assert "sentence" not in losses(record)[0]
     assert record["sentences"] == 0
+
+
+def test_one_marker_learns_sentences_with_the_query_of_passages(colbert, examples, tmp_path, trained):
+    """Setting A3 of AGRaME's Table 5."""
+    chosen = settings(colbert, second_marker=False)
+    record = train_ranker(examples, tmp_path / "model", settings=chosen, use_cpu=True)
+    first, last = losses(record)[0], losses(record)[-1]
+    assert last["sentence"] < first["sentence"] / 2
+    encoder = LateInteractionEncoder(tmp_path / "model")
+    assert not encoder.has_finer_marker()
+    np.testing.assert_array_equal(
+        encoder.encode_query("What sank?").vectors, encoder.encode_query("What sank?", finer=True).vectors
+    )
+    model = load_model(str(trained[0]), device="cpu")
+    rows = training_rows(examples[:2], 2, "query")
+    for prompt, is_same in (("query", True), (FINER_PROMPT, False)):  # of the trained tokens
+        batch = collator(model, finer_prompt=prompt, ways=2)(rows)
+        assert torch.equal(batch["query_input_ids"], batch["finer_input_ids"]) is is_same
 
 
 def test_a_finished_training_is_not_done_again(trained, colbert, examples):

@@ -238,7 +238,8 @@ class ArticleFile:
         self._inherited = False  # in use by another thread while this process was forked
         self._lock = threading.Lock()
         follow(self)
-        self._open()
+        with at_work():
+            self._open()
 
     @property
     def place(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from factoid.entities.articles.file import ARTICLES, ArticleFile, name_checksum, read_article
 from factoid.entities.articles.names import NameKind
 from factoid.files.sqlite import any_text
+from factoid.forks import at_work
 
 _SHOWN = 3  # examples that a problem names
 _AGAIN = "Build it again with factoid build-articles, or restore it from a backup"
@@ -25,7 +26,7 @@ def verify_articles(file: ArticleFile) -> list[str]:
     """
     meta = file.meta
     place = f"the article store in {file.place}"
-    with closing(file.connect()) as connection:
+    with at_work(), closing(file.connect()) as connection:
         connection.text_factory = any_text
         try:
             lines = [line for (line,) in connection.execute(f"PRAGMA integrity_check({_SHOWN})")]

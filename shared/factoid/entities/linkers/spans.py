@@ -218,7 +218,7 @@ class Words:
 
 @dataclass(slots=True)
 class _Traits:
-    """What is known of the words of a span so far."""
+    """The facts about the words of a span that have been looked up so far."""
 
     count: int = 0  # words
     content: int = 0  # those that are no stop words

@@ -136,9 +136,9 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     state = content["bert_lm"]
     names = {name: name.removeprefix("roberta.") for name in state if name.startswith("roberta.")}
     tensors = {}
-    for name, own in names.items():
-        if not _UNUSED.fullmatch(own):
-            tensors[own] = state[name].float().contiguous()
+    for name, plain_name in names.items():
+        if not _UNUSED.fullmatch(plain_name):
+            tensors[plain_name] = state[name].float().contiguous()
     words, hidden = tensors["embeddings.word_embeddings.weight"].shape
     config = transformers.RobertaConfig(
         vocab_size=words,

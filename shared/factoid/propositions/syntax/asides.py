@@ -18,6 +18,11 @@ _GENERIC = frozenset(
     "name term word process method way part type kind form place thing one group set number "
     "state".split()
 )
+# "The most common case is a residue that …": the subject has no such property.
+_CASES = frozenset(
+    "case example exception problem difference result reason solution option alternative way "
+    "method approach goal aim first second latter former other one".split()
+)
 _NOMINAL = (
     "NN",
     "DT",
@@ -59,6 +64,9 @@ def describe(
     if ends_openly and is_set_off(tree, child):
         return None  # "The log, which is a list of events received, …" has to end with a mark
     relative = tree.deps[child] == "acl:relcl"
+    first = min(tree.all(noun, "acl", "acl:relcl"), default=child)
+    if first < child and tree.child(child, "cc") is None:
+        return None  # "a tablet that keeps track of ids issued so far"
     if not relative and tree.tags[child] != "VBN":
         return None
     # What is true of the predicate of "X is a …" is true of X.
@@ -70,8 +78,13 @@ def describe(
     )
     if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
         predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
     if predicate and subject_head is not None:
         predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
+        predicate &= tree.lower[subject_head] not in _CASES
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
@@ -91,10 +104,15 @@ def describe(
         and not agrees(tree, subject_head, child)
     ):
         return None  # "The signs are a light that flashes"
+    is_last = not any(map(tree.is_word, range(end, len(tree.words))))
+    is_subject = noun == head or (subject_head is not None and noun in tree.subtree(subject_head))
+    is_inside = not is_last and not is_subject and not _is_closed(tree, end)
+    if is_set_off(tree, child) and is_inside:
+        return None  # "runs from Oslo, which is …, to Bergen"
     if relative:
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
-        return _relative(tree, noun, child, list(antecedent))
+        return _relative(tree, head, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         # Too little for a fact; more often a past tense that was tagged as a participle.
         return None
@@ -109,7 +127,9 @@ def describe(
     return Statement([*antecedent, copula(tree, head, described)])
 
 
-def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
+def _relative(
+    tree: Tree, head: int, noun: int, verb: int, antecedent: list[Item]
+) -> Statement | None:
     """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
     clause = tree.subtree(verb)
     pronouns = [token for token in clause if tree.lower[token] in _RELATIVES]
@@ -130,7 +150,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
         named = all(
             tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between
         )
-        if word in ("which", "that") and not _is_surely(tree, noun, verb):
+        is_inner = head not in (noun, tree.heads[noun])
+        if word in ("which", "that") and (is_inner or not _is_surely(tree, noun, verb)):
             return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
             return None  # "transit to the Moon, which …": either noun may be meant
@@ -170,6 +191,11 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
 def _is_formula(tree: Tree, phrase: Collection[int]) -> bool:
     """Return whether a phrase holds code or "its own …", of which "where" says a part."""
     return any("`" in tree.words[token] or tree.tags[token] == "PRP$" for token in phrase)
+
+
+def _is_closed(tree: Tree, end: int) -> bool:
+    """Return whether a bracket closes before a token, or at it."""
+    return ")" in tree.words[end - 1 : end + 1]
 
 
 def _has_whose(tree: Tree, verb: int) -> bool:
@@ -213,6 +239,8 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     case = tree.child(noun, "case")
     if case is not None and tree.lower[case] in _LOCAL:
         return False
+    if tree.deps[noun] in ("conj", "appos"):
+        return False  # "Anna, Bo and Carl, who …": all of them, perhaps
     others = tree.all(noun, "nmod")
     if tree.deps[noun] == "nmod":
         others.append(tree.heads[noun])
@@ -270,6 +298,18 @@ def _apposition(
     )
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
+    if tree.deps[noun] == "nmod" and tree.lower[noun - 1] != "'s":
+        return None  # "the agreement of Twitter, a promise": either may be meant
+    inner = tree.subtree(child)[1:-1]
+    commas = [token for token in inner if tree.words[token] == ","]
+    if commas and tree.tags[commas[-1] + 1] in ("IN", "TO"):
+        return None  # "the tool, a library for files, to the project"
+    if tree.lower[_first_word(tree, child) + 1] == "same" or tree.has_word(
+        tree.children[noun], ("same",)
+    ):
+        return None
+    if tree.words[_first_word(tree, child)][0].isdigit():
+        return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:

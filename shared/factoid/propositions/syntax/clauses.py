@@ -74,8 +74,10 @@ _ADVERBS = frozenset(
     "soon hence too ever again later sometimes instead further rather either thereby typically "
     "otherwise almost yet perhaps".split()
 )
+_SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
 _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
+_LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
@@ -253,6 +255,8 @@ class _Splitter:
         """
         for token in range(max(first - 1, 0), first + 1):
             mark = self.tree.words[token]
+            if mark == ":" and not self.tree.spaces[token]:
+                return False  # "JSON:API"
             if mark in _DASH_BREAKS and not _DASH_BREAKS.isdisjoint(self.tree.words[:token]):
                 return False
             if mark in _BREAKS:
@@ -299,6 +303,10 @@ class _Splitter:
         if before[-1:] == ["here"]:
             return False  # "here and there"
         has_subject = tree.subjects[joined] is not None
+        if tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s"):
+            return False  # a plural that was read as a verb
+        if has_subject and before[-1:] != [","] and tree.tags[cc + 1] not in _LEADING_TAGS:
+            return False  # 'via the fields "Group" and "Kind" lists …'
         if has_subject and tree.lower[cc + 1] in ("also", "only", "even", "not"):
             return (
                 False  # "not only reads, but also writes files", where "writes" is read as a noun
@@ -402,6 +410,8 @@ class _Splitter:
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
+        if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
+            return False  # "and brand logos": a noun that was read as a verb
         others = [token for token in before_verb if tree.tags[token] in NOUN]
         if tree.tags[joined] in VERB and (
             len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")
@@ -434,6 +444,9 @@ class _Splitter:
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
         if tree.auxiliaries[joined] or tag == "VBZ":
+            has_modal = tree.has_tag(tokens(before), ("MD",))
+            if has_modal and not tree.auxiliaries[joined]:
+                return None  # "will match their names and offsets": a noun
             return [] if tree.is_clause(joined) else None  # not "to help and be fair"
         if tag == "VBD":  # beside another tense, or an auxiliary, it is a participle, or no verb
             return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
@@ -465,7 +478,7 @@ class _Splitter:
         subject = tree.subjects[head]
         joined_subject = tree.subjects[joined]
         conditions = []
-        if tree.deps[joined] == "conj":
+        if tree.deps[joined] in ("conj", "advcl"):
             conditions = self._conditions(head)
         if subject is None or conditions:
             return conditions
@@ -498,13 +511,27 @@ class _Splitter:
         """
         tree = self.tree
         subject = tree.subjects[joined]
+        for child in tree.all(joined, "obl", "obl:unmarked", "obj", "dislocated"):
+            is_bare = tree.child(child, "case") is None and tree.tags[child] in ("NN", "NNS")
+            is_first = subject is not None and child < subject
+            if is_first and is_bare and tree.lower[child] not in LEXICON["periods"]:
+                return True  # "but ways we can share …": no clause
         if subject is not None and subject > joined and tree.deps[subject] == "csubj":
             return tree.child(joined, "expl") is None
         if tree.deps[joined] == "parataxis":
             return False
-        if tree.lower[:2] == ["not", "only"]:
+        start = tree.subtree(joined)[0]
+        scope = tree.lower[head:start]
+        if not _SCOPES.isdisjoint(scope) and not {";", "."} & set(scope):
+            return True  # "make sure A, and B"
+        if tree.lower[:2] == ["not", "only"] or ("as", "long") in pairwise(tree.lower[:start]):
             return True
-        for token in range(tree.subtree(joined)[0]):
+        first = start
+        while tree.deps[first] in ("cc", "punct") and first < joined:
+            first += 1
+        if tree.lower[first] == "that" and "that" in tree.lower[:start]:
+            return True  # "Note that A, and that B"
+        for token in range(start):
             word = tree.lower[token]
             if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
                 return not (word in _TIMES and tree.is_past(head))
@@ -549,6 +576,10 @@ class _Splitter:
                     continue
                 if mark and tree.lower[mark - 1] in ("even", "as", "just"):
                     continue
+                if _is_entangled(tree, head, child):
+                    continue
+                if tree.lower[mark] == "while" and self._is_in_progress(head, child):
+                    continue  # "while the pump is running, it …": a time
                 phrase = tree.subtree(child)
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
@@ -586,6 +617,11 @@ class _Splitter:
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
+    def _is_in_progress(self, *heads: int) -> bool:
+        """Return whether one of some clauses says what is going on."""
+        tree = self.tree
+        return any(tree.tags[head] == "VBG" and tree.auxiliaries[head] for head in heads)
+
     def _is_worth(
         self,
         head: int,
@@ -622,6 +658,26 @@ class _Splitter:
             if head < mark < first and first - mark <= 2:
                 cut.add(mark)
         self.clause(child, subject, swap)
+
+
+def _is_entangled(tree: Tree, head: int, child: int) -> bool:
+    """Return whether a contrasting clause in front may not be all of what is contrasted.
+
+    It is not in "while it is small, and is fast, it …" and "while it rains, if it is cold, it …".
+    """
+    phrase = tree.subtree(child)
+    if child > head:
+        return False
+    if not {"if", "unless", "when", "until"}.isdisjoint(tree.lower[phrase[0] : phrase[-1] + 1]):
+        return True
+    after = phrase[-1] + 1
+    while after < len(tree.words) and not tree.is_word(after):
+        after += 1
+    subject = tree.subjects[head]
+    if subject is None:
+        return True
+    between = [token for token in range(after, tree.subtree(subject)[0]) if tree.is_word(token)]
+    return any(tree.tags[token] != "RB" or tree.lower[token] == "hence" for token in between)
 
 
 def split_clauses(

@@ -29,6 +29,19 @@ _JOINTS = frozenset("-‐‑/_@#+=")
 def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     """Return whether the statements of a sentence show that its parse is wrong."""
     presents = [tokens(items) for items in statements]
+    for token, word in enumerate(tree.words):
+        if tree.is_word(token) and tree.deps[token] == "punct":
+            return True
+        if word == "." and any(map(tree.is_word, range(token + 1, len(tree.words)))):
+            return True  # one of a name or of an abbreviation
+    if not tree.is_clause(tree.root) and tree.tags[tree.root] not in ("VB", *PROPER):
+        return True  # "This differs …", of which the verb was read as a noun
+    for items in statements:
+        words = [item for item in items if isinstance(item, int) and tree.is_word(item)]
+        if words and tree.tags[words[-1]] == "IN":
+            return True
+        if words and tree.lower[words[-1]] == "in":
+            return True  # "…, described in .": the name was lost
     lost = set(range(len(tree.words))).difference(*presents)
     for token in lost:
         if tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc"):

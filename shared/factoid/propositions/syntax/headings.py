@@ -65,7 +65,8 @@ _NO_NAMES = frozenset(
 )
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _HEAD = re.compile(
-    r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
+    r"(?<!\s)\s++"
+    r"(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without|per|via)\s.*"
 )
 
 
@@ -178,6 +179,11 @@ _NO_ENTITY = re.compile(
     r"|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
+_GERUND = re.compile(
+    r"(?!(?:working|operating|opening|parking|building|training|meeting|living|king|string|spring"
+    r"|ring|wing|ceiling|evening|morning|landing|rolling|flying|leaning|running|sleeping|washing"
+    r"|sewing|printing|mining|shipping|engineering|marketing|accounting|banking|planning)\b)\w+ing$"
+)
 _THINGS = (
     "building|ceiling|spring|ring|wing|king|string|manual"
     "|terminal|pedal|signal|gallery|battery|machinery"
@@ -197,7 +203,7 @@ _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
 
 
 class Role(Enum):
-    """What a heading is to the text under it."""
+    """The role of a heading for the text under it."""
 
     ENTITY = auto()  # the text is about the entity that it names
     FRAME = auto()  # the text is about the entity of the heading above
@@ -338,6 +344,8 @@ def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
 
 def _role(name: str) -> Role:
     words = name.lower().split()
+    if len(words) == 2 and _GERUND.match(words[0]) and not is_plural(name):
+        return Role.ASPECT  # "Halting Execution"
     if not words or len(words) > _LONGEST or _FILE.match(name) or name == _UNTOLD:
         return Role.UNCLEAR
     head = head_noun(name)

@@ -18,6 +18,7 @@ _AUXILIARIES = frozenset(
     "might must need".split()
 )
 _AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split())
+_SHORT_AUXILIARIES = frozenset("'s ’s 're ’re 've ’ve 'll ’ll".split())
 _LIKEWISE = frozenset({"so", "neither", "nor"})
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
@@ -155,6 +156,10 @@ def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -
 def copula(tree: Tree, head: int, subject: int | None) -> str:
     """Return the form of "be" in the tense of a clause and the number of a subject."""
     plural = subject is not None and tree.is_plural(subject)
+    if subject is not None and subject == tree.subjects[head]:
+        verb = tree.lower[tree.finite(head)]
+        if verb in ("is", "are", "was", "were"):
+            return verb
     if tree.is_past(head):
         return "were" if plural else "was"
     return "are" if plural else "is"
@@ -232,7 +237,7 @@ def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
         clause.pop()
     if (
         not clause
-        or tree.lower[clause[-1]] not in _AUXILIARIES
+        or tree.lower[clause[-1]] not in _AUXILIARIES | _SHORT_AUXILIARIES
         or tree.tags[clause[-1]] not in {"MD", *VERB}
     ):
         return False

@@ -13,7 +13,7 @@ from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS, rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import Tree, load_parser, tokenize
+from factoid.propositions.syntax.tree import SUBJECT, Tree, load_parser, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
 
@@ -79,16 +79,15 @@ class SyntaxPropositionizer:
                 discourse.begin_item()
             if not texts:
                 propositions.append(text)  # code, or too long
-                discourse = Discourse(
-                    above, opens, passage.search_text
-                )  # nobody knows whom it spoke of
+                discourse.begin_item()  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             trees_to_split = [whole]
             rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
-            ends = not any(map(_announces, parts[:-1]))
-            if parts and ends and all(map(_is_clause, parts)) and not any(rest_on_others):
+            ends = not any(map(_announces, parts))
+            agree = ":" not in text or _agree(whole, parts)
+            if agree and ends and parts and all(map(_is_clause, parts)) and not any(rest_on_others):
                 trees_to_split = parts
             for tree in trees_to_split:
                 propositions += self._split(tree, text, discourse)
@@ -108,11 +107,32 @@ class SyntaxPropositionizer:
         return [text for text in texts if text]
 
 
+def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:
+    """Return whether the parse of a sentence shows the same clauses as those of its parts.
+
+    Behind a colon there are more often lists than clauses.
+    """
+    start = 0
+    for part in parts:
+        subject = part.subjects[part.root]
+        head = start + part.root
+        if subject is None or whole.words[head : head + 1] != [part.words[part.root]]:
+            return False
+        if whole.subjects[head] != start + subject or not whole.is_clause(head):
+            return False
+        if whole.deps[head] not in ("ROOT", "parataxis", "conj"):
+            return False
+        start += len(part.words) + 1  # with the mark between them
+    return True
+
+
 def _announces(tree: Tree) -> bool:
     """Return whether a part of a sentence says nothing without the next one.
 
     Such are "The order is as" and "You need the following parts".
     """
+    if len(tree.words) < _MIN_WORDS or tree.words[-1] == ":" or tree.lower[:2] == ["in", "case"]:
+        return True
     if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
         return True
     return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower
@@ -120,10 +140,24 @@ def _announces(tree: Tree) -> bool:
 
 def _is_clause(tree: Tree) -> bool:
     """Return whether a part of a sentence is a clause with a subject that stands alone."""
-    if not tree.is_clause(tree.root) or tree.subjects[tree.root] is None:
+    root_subject = tree.subjects[tree.root]
+    if not tree.is_clause(tree.root) or root_subject is None:
         return False
     if tree.tags[0] in RELATIVE_TAGS:
         return False  # "what we see and hear"
+    if len(tree.all(tree.root, *SUBJECT)) > 1:
+        return False
+    before = range(root_subject)
+    opens_plainly = tree.tags[0] not in ("IN", "RB", "CC", "TO", "WRB")
+    if tree.tags[0] == "CD" or tree.child(tree.root, "mark") is not None:
+        return False  # "32 bytes for the key", "if you want to go on"
+    if tree.lower[0] in ("after", "before", "until") or (
+        opens_plainly and tree.has_word(before, (",",))
+    ):
+        return False  # "names, addresses and what follows is known"
+    is_past = tree.tags[tree.root] == "VBD" and not tree.auxiliaries[tree.root]
+    if is_past and tree.child(tree.root, "obj", "xcomp", "ccomp") is None:
+        return False  # "the text received from the printer": a participle
     return stands_alone(tree, range(len(tree.words)), words=0)
 
 

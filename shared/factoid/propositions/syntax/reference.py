@@ -60,7 +60,7 @@ _IMPERSONAL = LEXICON["seem"] | LEXICON["easy"] | LEXICON["impersonal"]
 _PERSONAL = frozenset(
     "able unable ready likely unlikely prone eager due set bound free willing supposed expected "
     "designed meant built used made "
-    "intended required allowed".split()
+    "intended".split()
 )
 _BE = frozenset("is was 's ’s are were be been".split())
 # "It's how the team works", "It is up to you", "It's about people": it is what was said before.
@@ -79,6 +79,13 @@ _NAMED_THINGS = LEXICON["landmarks"] | LEXICON["organisations"]
 _OF_EVENTS = frozenset(
     "correct incorrect wrong true false ok okay fine bug normal intentional expected intended "
     "deliberate".split()
+)
+_EVENT_VERBS = frozenset(
+    "result results mean means meant lead leads led take takes took happen happens happened cost "
+    "costs require requires required help helps".split()
+)
+_ALSO_THINGS = frozenset(
+    "model host agent driver operator editor client reader writer worker head holder boss".split()
 )
 _RELATIONAL = frozenset(
     "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
@@ -205,6 +212,8 @@ class Discourse:
                 return None  # "A member … they": one person
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
+        if pronoun == "it" and head != tree.root and tree.lower[head] in _EVENT_VERBS:
+            return None  # "Anna could move, but it would result in costs"
         if possessive and not entity.proper and _holds_others(entity.name):
             return None  # "The price of the ticket …. Its …"
         self.learned[entity.name.casefold()] = EntityKind(pronoun)
@@ -233,6 +242,12 @@ class Discourse:
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
+        if (
+            heading
+            and heading.kind is EntityKind.UNKNOWN
+            and not _is_written(heading.name, self.text)
+        ):
+            heading = None  # it may be no person: "Practicing By Yourself"
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
@@ -370,6 +385,8 @@ class Discourse:
             self.names.add(_without_article(entity.name))
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
+        if noun in ("it", "they") and subject not in mentions:
+            self.object = self.objects = True  # the next one may mean the same
         # If the sentence names what a heading names, its other nouns are likely to mean the same.
         someone = noun in PEOPLE and not any(
             heading.name in tree.source for heading in self.headings.entities
@@ -407,9 +424,10 @@ class Discourse:
             if token == subject or tree.deps[token] not in _SUBJECT:
                 continue
             clause = tree.heads[token]
-            if clause == head or tree.tags[token] not in (*NOUN, "ADD"):
+            if clause == head or tree.tags[token] not in (*NOUN, "ADD", "DT"):
                 continue
-            if tree.deps[clause] in ("ccomp", "advcl", "csubj") and tree.lower[token] not in PEOPLE:
+            is_person = tree.lower[token] in PEOPLE - _ALSO_THINGS
+            if tree.deps[clause] in ("ccomp", "advcl", "csubj") and not is_person:
                 many = tree.is_plural(token)
                 self.objects |= many
                 self.object |= not many
@@ -496,6 +514,12 @@ class Discourse:
             return None
         if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
             return None
+        before = tree.tags[first - 1 : first] if first else []
+        is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
+        if is_listed and tree.child(first - 2, "case") is None:
+            return None  # "Kettles, irons, cookers are …"
+        if not NOUN.isdisjoint(before) or before == ["CD"]:
+            return None  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
         if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
             return None  # "The low level API", of which "API" was read as something else
         if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
@@ -570,6 +594,11 @@ def _is_plain_opening(tree: Tree, before: Sequence[int]) -> bool:
     return True
 
 
+def _is_written(name: str, text: str) -> bool:
+    """Return whether a text holds a name, or the last word of it."""
+    return re.search(rf"\b{re.escape(name.split()[-1])}\b", text) is not None
+
+
 def _holds_others(name: str) -> bool:
     """Return whether a noun phrase holds another noun behind a preposition."""
     return not (_PREPOSITIONS | {"of"}).isdisjoint(name.lower().split())
@@ -642,6 +671,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
     if predicate in _OF_EVENTS:
         return True
+    if predicate in LEXICON["wished"] and "to" in words:
+        return True  # "It is required to …"
     if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
         return True  # "It makes reading easier" mostly means what was said before
     if predicate in ("look", "looks", "looked") and "like" in words[:4]:
@@ -665,6 +696,9 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return True
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
+    is_compared = tree.tags[head] == "JJR" or {"matter", "question"} & {predicate}
+    if is_compared and ("of" in words or tree.lower[head - 1] == "be"):
+        return True  # "It is a matter of …", "It would be faster …"
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
     if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"

@@ -106,6 +106,8 @@ def _tidy(text: str, source: str) -> str:
     text = "".join(parts).strip(" ,;:–—")
     if text and not _CLOSED.search(text):
         text += "."
+    if text.endswith("..") and not text.endswith("..."):
+        text = text[:-1]  # "Acme Inc."
     if _MIXED_CASE.match(text):
         return text
     return text[:1].upper() + text[1:]

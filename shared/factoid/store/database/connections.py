@@ -41,15 +41,16 @@ class Connections:
         self._file: os.stat_result | None = None  # that was opened
         self._had_log = True  # when a reader opened the store
         follow(self)
-        if read_only and path is not None:
-            self._had_log = log_of(path).exists()
-            try:
-                self._idle.append(open_reader(path, read_only=True))
-            except BaseException:
-                self.close()  # leaves the folder as it was
-                raise
-        else:
-            self._writer = open_writer(path)
+        with at_work():
+            if read_only and path is not None:
+                self._had_log = log_of(path).exists()
+                try:
+                    self._idle.append(open_reader(path, read_only=True))
+                except BaseException:
+                    self.close()  # leaves the folder as it was
+                    raise
+            else:
+                self._writer = open_writer(path)
         if path is not None:
             self._file = (path / FILE).stat()
 
@@ -130,7 +131,8 @@ class Connections:
 
     def check_writable(self) -> None:
         """Raise StoreError if the store is read-only or closed."""
-        self._writing_connection()
+        with at_work(), self._lock:  # after a fork this opens the file
+            self._writing_connection()
 
     def close(self) -> None:
         """Close all connections; those in use close when they are returned.

@@ -49,7 +49,15 @@ _UNDER = """passages.id = units.parent_id AND +passages.granularity = 'passage'
 _BLOCK = 10_000  # vectors read at a time
 _UNITS = 1_000  # units with vectors, the same
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
-_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder", "vectors")
+_TEXTS = (
+    "settings",
+    "dtype",
+    "embed_template",
+    "embed_metadata",
+    "late_chunking",
+    "encoder",
+    "vectors",
+)
 _HIGHEST = 1 << 62
 
 # The digest of a document from which units were deleted, since its text still holds them.
@@ -369,6 +377,13 @@ class Snapshot:
         Shape: (n, dim).
         """
         return self.vector_file.read(rows).astype(np.float32, copy=False)
+
+    def deleted_vectors(self) -> int:
+        """Count the vectors of deleted units that are still in the file of vectors."""
+        if self.meta.get("vectors") is None:
+            return 0
+        [present] = self.values("SELECT count(*) FROM vectors")
+        return self.vector_file.count_to(self._last_row("vectors")) - int(present)
 
     def vector_rows(self) -> RowIds:
         """Return the rows of all vectors, ascending. Shape: (n,)."""

@@ -92,7 +92,7 @@ _INSERT_UNIT = f"""INSERT INTO units ({", ".join(_UNIT_COLUMNS)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a call deletes or changes, by one of these: see `UnitStore.delete`.
+    """The units that a call deletes or changes, by one of these fields (see `UnitStore.delete`).
 
     Raises:
         InvalidInputError: None or several are given, or a string in place of a list.
@@ -123,6 +123,8 @@ class Transaction(Snapshot):
     def __init__(self, connection: sqlite3.Connection, vector_files: VectorFiles) -> None:
         super().__init__(connection, vector_files)
         self._unsynced = False  # whether vectors were added that the disk may not hold yet
+        # A random step: copies of a store that are written apart never share a generation, so no
+        # cache of one is taken for a cache of the other.
         self._new_generation = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last_row_before = self._last_row("units")
         self._changed: set[int] = set()
@@ -164,7 +166,9 @@ class Transaction(Snapshot):
 
         Vectors are by the position of their unit; a unit may have none.
         """
-        documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
+        document_ids = dict.fromkeys(unit.document_id for unit in units)
+        documents = self._document_rows(document_ids)
+        # Units of a document mostly share one dict of metadata, which is written as JSON once.
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         metadata_texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(metadata_texts.values())
@@ -395,7 +399,14 @@ class Transaction(Snapshot):
         )
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "embed_metadata", "dim", "vectors"):
+        for key in (
+            "encoder",
+            "embed_template",
+            "embed_metadata",
+            "late_chunking",
+            "dim",
+            "vectors",
+        ):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()

@@ -130,6 +130,10 @@ class VectorFile:
             last = int(rows[min(start + _BLOCK, len(rows)) - 1])
             out.write(self._up_to(int(places.max()) + 1, last)[places].tobytes())
 
+    def count_to(self, last: int) -> int:
+        """Return how many records there are up to a row, those of deleted vectors included."""
+        return len(self._listed) + max(0, last - self._before)
+
     def add(self, first: int, vectors: Numbers) -> None:
         """Write vectors under rows from the first one on, over what may be there. Shape: (n, dim).
 

@@ -1,4 +1,4 @@
-"""Which units a search at one granularity compares with the query.
+"""Choose the units that a search at one granularity compares with the query.
 
 These are the units of that granularity. A passage that has none is compared all the same: by its
 units of the other fine granularity or, without these, as a whole. So it does not matter how finely

@@ -1,4 +1,4 @@
-"""What is held in memory of one index of a store: its content, and masks for its latest filters."""
+"""Hold one index of a store in memory, with masks for its latest filters."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MIXED_PASSAGES = "mixed passages"  # the name of the index
 
 @dataclass(frozen=True, eq=False)
 class Wall:
-    """What a filter lets through at one generation of a store."""
+    """The wall of a filter at one generation of a store: what may pass."""
 
     condition: Condition
     key: str | None  # of a filter that may be remembered

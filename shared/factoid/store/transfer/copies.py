@@ -18,6 +18,7 @@ from factoid.files.atomic import (
 )
 from factoid.files.disk_errors import explain_disk_error
 from factoid.files.sqlite import FILE, SENT
+from factoid.forks import at_work
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder, open_writer
 from factoid.store.database.snapshot import Snapshot, write_meta
@@ -44,7 +45,11 @@ def copy_over(store: OpenedStore, path: str | Path) -> None:
     elif store.path is None or not store.path.samefile(target):
         with explained(f"cannot copy the store to {target}"), part_beside(target / SENT) as part:
             write_database(store, part, target)
-            with closing(sqlite3.connect(part)) as copy, closing(open_writer(target)) as database:
+            with (
+                at_work(),
+                closing(sqlite3.connect(part)) as copy,
+                closing(open_writer(target)) as database,
+            ):
                 copy.backup(database)
             _copy_indexes(store, target)
         with closing(Connections(target)) as connections:
@@ -79,7 +84,7 @@ def write_database(store: OpenedStore, file: Path, folder: Path) -> None:
     the two stores may grow apart.
     """
     store.indexes.save()
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+    with at_work(), closing(sqlite3.connect(file, isolation_level=None)) as database:
         with store.connections.reading() as source:
             back_up(store, source, database)
             if source.meta.get("vectors") is not None:

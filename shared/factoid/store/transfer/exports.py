@@ -32,7 +32,7 @@ from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
-from factoid.store.ingest import encode
+from factoid.store.encoding import encode
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import check_identity
 from factoid.units import Document, Granularity, Unit, document_unit
@@ -311,7 +311,9 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
             f"what describes the export differs from what was written. {_AGAIN}"
         )
     records = described.get("records")
-    names = list(map(described.get, ("encoder", "embed_template", "embed_metadata")))
+    names = []
+    for name in ("encoder", "embed_template", "embed_metadata", "late_chunking"):
+        names.append(described.get(name))
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(
             f"expected the number of records, and names of encoder and template, got {shown(about)}"

@@ -69,7 +69,7 @@ def _put(
 ) -> dict[str, int]:
     """Add documents of the other store with their units; return counts as `merge` does."""
     # -- What made the vectors --
-    names = ("encoder", "embed_template", "embed_metadata")
+    names = ("encoder", "embed_template", "embed_metadata", "late_chunking")
     identity = {name: theirs.meta.get(name) for name in names}
     check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
     similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}

@@ -14,6 +14,7 @@ from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreFormatError
 from factoid.files.atomic import part_beside
 from factoid.files.sqlite import FILE, SENT
+from factoid.forks import at_work
 from factoid.store.database.schema import open_reader
 from factoid.store.database.vector_file import checked_name, is_vector_file, vector_path
 from factoid.store.indexes.build import INDEXES
@@ -70,7 +71,8 @@ def load_from(
                 f"there is no whole store at {url} ({error}): send it again"
             ) from error
         archive.unlink()
-        open_reader(part, read_only=True).close()
+        with at_work():
+            open_reader(part, read_only=True).close()
         put_in_place(part, target)
 
 

@@ -20,10 +20,12 @@ def stats(store: OpenedStore) -> dict[str, Any]:
     with store.connections.reading() as snapshot:
         settings = Settings.of(snapshot)
         content: dict[str, Any] = dict(snapshot.totals())
+        content["deleted_vectors"] = snapshot.deleted_vectors()
         content["units"] = {str(kind): count for kind, count in snapshot.counts().items()}
         for name in ("encoder", "embed_template", "dim"):
             content[name] = snapshot.meta.get(name)
         content["embed_metadata"] = list(snapshot.embed_metadata)
+        content["late_chunking"] = snapshot.meta.get("late_chunking") == "true"
         content["dtype"] = str(snapshot.dtype)
         content["similarity"] = str(settings.similarity)
         content["kinds"] = {str(name): kind for name, kind in settings.kinds.items()}

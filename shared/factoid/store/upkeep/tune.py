@@ -182,7 +182,7 @@ def _measured(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsReport:
-    """What `UnitStore.tune_weights` found.
+    """The result of `UnitStore.tune_weights`.
 
     MRR is the mean of 1 / the rank of the first right passage among twenty, or 0.
     """

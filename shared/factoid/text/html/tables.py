@@ -30,7 +30,7 @@ class Cell:
 
     @cached_property
     def text(self) -> str:
-        """What a reader sees of it, on one line."""
+        """The text that a reader sees, on one line."""
         return " ".join(" ".join(block.visible.text for block in self.blocks).split())
 
     @property
@@ -174,21 +174,21 @@ class _Grid:
         above = sorted(self.spanning.items(), reverse=True)
         if self.budget < 0:
             above = []
-        own = row.cells[::-1]
+        cells_of_row = row.cells[::-1]
         self.spanning = {}
         placed = []
         column = 0
-        while own or above:
-            is_repeated = bool(above) and (not own or above[-1][0] <= column)
+        while cells_of_row or above:
+            is_repeated = bool(above) and (not cells_of_row or above[-1][0] <= column)
             if is_repeated:
-                at, (cell, left) = above.pop()
+                at, (cell, remaining_rows) = above.pop()
                 column = max(column, at)
                 self.budget -= len(cell.text) + _REPEATED_COST
             else:
-                cell = own.pop()
-                left = min(cell.rows, rows_left)
-            if left > 1:
-                self.spanning[column] = (cell, left - 1)
+                cell = cells_of_row.pop()
+                remaining_rows = min(cell.rows, rows_left)
+            if remaining_rows > 1:
+                self.spanning[column] = (cell, remaining_rows - 1)
             if not is_repeated or len(cell.text) <= _LONGEST_REPEATED:
                 placed.append(_Placed(column, cell, is_repeated))
             columns = self._columns(cell)

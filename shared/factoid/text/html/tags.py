@@ -113,27 +113,27 @@ def tokens(source: str, start: int, end: int) -> Iterator[Tag | ClosingTag | Spa
     their name and are closed.
     """
     end = _cut_tag(source, start, end)
-    custom = {found[1].lower() for found in _CUSTOM_END.finditer(source, start, end)}
+    custom = {match[1].lower() for match in _CUSTOM_END.finditer(source, start, end)}
     at = start
-    while found := _MARKUP.search(source, at, end):
-        if at < found.start():
-            yield at, found.start()
-        at = found.end()
-        if found["comment"]:
-            closed = _COMMENT_END.search(source, found.start() + 2, end)  # "<!-->" is closed
+    while match := _MARKUP.search(source, at, end):
+        if at < match.start():
+            yield at, match.start()
+        at = match.end()
+        if match["comment"]:
+            closed = _COMMENT_END.search(source, match.start() + 2, end)  # "<!-->" is closed
             at = closed.end() if closed else end
-        elif found["data"]:
+        elif match["data"]:
             place = source.find("]]>", at, end)
             at = place + 3 if place >= 0 else end
-        elif found["name"]:
-            name = found["name"].lower()
-            if name not in custom and not is_element(name, found["rest"]):
-                yield found.span()
-            elif found["close"]:
-                yield ClosingTag(name, found.start())
+        elif match["name"]:
+            name = match["name"].lower()
+            if name not in custom and not is_element(name, match["rest"]):
+                yield match.span()
+            elif match["close"]:
+                yield ClosingTag(name, match.start())
             elif name not in _RAW:
-                yield Tag(name, found)
-            elif not found["rest"].endswith("/"):
+                yield Tag(name, match)
+            elif not match["rest"].endswith("/"):
                 closed = _RAW_END[name].search(source, at, end)
                 at = closed.end() if closed else end
     if at < end:
@@ -164,15 +164,15 @@ def is_element(name: str, rest: str) -> bool:
 class Tag:
     """An opening tag; `spans` are the places of the values of its attributes."""
 
-    def __init__(self, name: str, found: re.Match[str]) -> None:
+    def __init__(self, name: str, match: re.Match[str]) -> None:
         self.name = name
-        self.start = found.start()
-        self.end = found.end()
-        self.is_empty = name in _VOID or found["rest"].endswith("/")  # as "<br>" and "<a/>"
+        self.start = match.start()
+        self.end = match.end()
+        self.is_empty = name in _VOID or match["rest"].endswith("/")  # as "<br>" and "<a/>"
         self.spans: dict[str, Span] = {}
-        self.source = found.string
-        if found["rest"]:
-            for attribute in _ATTRIBUTE.finditer(found.string, *found.span("rest")):
+        self.source = match.string
+        if match["rest"]:
+            for attribute in _ATTRIBUTE.finditer(match.string, *match.span("rest")):
                 span = attribute.span(attribute.lastindex or 1)
                 if attribute.lastindex == 1:
                     span = (span[1], span[1])

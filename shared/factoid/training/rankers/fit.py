@@ -41,13 +41,17 @@ def fit(
 
     It starts from the last checkpoint if there is one.
     """
-    finer = FINER_PROMPT if settings.sentence_weight else None
+    finer = None
+    if settings.sentence_weight:
+        finer = "query"
+        if settings.second_marker:
+            finer = FINER_PROMPT
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
     device = "cpu" if use_cpu else None
     model = load_model(
         settings.model, projection=settings.projection, seed=settings.seed, device=device
     )
-    if finer:
+    if finer == FINER_PROMPT:
         add_marker(model, finer)
     model.model_card_data.generate_widget_examples = False  # no model card is written
     rows = training_rows(examples, ways, finer)

@@ -143,11 +143,12 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
 def collator(model: Any, *, finer_prompt: str | None, ways: int) -> SentenceCollator:
     """Return the collator of a model's batches.
 
-    `ways` passages, and a column "finer" for the prompt with the marker m'_q.
+    `ways` passages, and a column "finer" for the query of the loss over sentences: under the prompt
+    with the marker m'_q, or again under that of queries.
     """
     prompts = {"query": model.prompts.get("query") or ""}
     if finer_prompt:
-        prompts["finer"] = model.prompts[finer_prompt]
+        prompts["finer"] = model.prompts.get(finer_prompt) or ""
     for way in range(1, ways + 1):
         prompts[f"document_{way}"] = model.prompts.get("document") or ""
     return SentenceCollator(

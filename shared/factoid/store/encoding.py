@@ -1,0 +1,333 @@
+"""Encode the units of a store: each text once, and none whose vector is known.
+
+With late chunking a sentence or proposition is encoded as a part of its passage, in one pass with
+it, else as a text under its heading.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid.encode import (
+    AsyncEncoder,
+    Encoder,
+    Vectors,
+    encoded_text,
+    placed_text,
+    seen_unit,
+    span_encoder,
+    to_matrix,
+)
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.split import sentences_in, visible_text
+from factoid.store.database.snapshot import INCOMPLETE
+from factoid.store.opened import OpenedStore
+from factoid.units import Granularity, Unit
+
+_TEXTS = 2048  # encoded in one call of the encoder
+
+
+class Part(NamedTuple):
+    """What the vector of a unit is made of: equal parts have equal vectors.
+
+    Attributes:
+        text: What is encoded, a unit or the passage around it, under its heading.
+        source: Text of the passage, if the unit is encoded as a part of it; else "".
+        start, end: Span of the unit in that text.
+    """
+
+    text: str
+    source: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class _Plan(NamedTuple):
+    """Which parts are to be encoded, each with the positions of its units, and their passages."""
+
+    positions: dict[Part, list[int]]
+    passages: dict[Part, Unit]  # by the part that is the whole passage's
+
+
+def encode(
+    store: OpenedStore,
+    units: Sequence[Unit],
+    others: Container[int] = (),
+    *,
+    known: Mapping[Part, Vectors] = MappingProxyType({}),
+    progress: Callable[..., None] | None = None,
+) -> dict[int, Vectors]:
+    """Return the vector of each searched unit, and of others, by position.
+
+    Equal texts are encoded once. Shape: (dim,).
+
+    Args:
+        store: The store.
+        units: The units.
+        others: Positions of units that are encoded, too, though they are not searched.
+        known: Vectors that need not be made again.
+        progress: Called with the number of `texts` each time that some were encoded.
+
+    Raises:
+        InvalidInputError: There is something to encode, and no encoder, or it cannot encode parts
+            of a text as late chunking needs.
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    plan = _plan(store, units, others)
+    vectors = dict(known)
+    for block in _new_texts(plan.positions, known):
+        vectors |= _encoded(store, block, plan.passages)
+        if progress is not None:
+            progress(texts=len(block))
+    return _by_position(plan.positions, vectors)
+
+
+async def aencode(
+    store: OpenedStore,
+    units: Sequence[Unit],
+    known: Mapping[Part, Vectors],
+    progress: Callable[..., None],
+) -> dict[int, Vectors]:
+    """Do the same as `encode` without blocking the event loop."""
+    if store.late_chunking or not isinstance(store.encoder, AsyncEncoder):
+        return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
+    plan = await asyncio.to_thread(_plan, store, units)
+    vectors = dict(known)
+    for block in _new_texts(plan.positions, known):
+        encoded = await store.encoder.aencode_units(list(block))
+        vectors |= _whole(block, encoded)
+        progress(texts=len(block))
+    return _by_position(plan.positions, vectors)
+
+
+def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[Part, Vectors]:
+    """Return the vectors of earlier versions of some documents, by what they are made of.
+
+    Only what `add_documents` added counts, by an encoder that has a name: another one may have made
+    the other vectors.
+    """
+    if store.identity["encoder"] is None:
+        return {}
+    stored: list[Unit] = []
+    vectors: list[Vectors | None] = []
+    with store.connections.reading() as snapshot:
+        complete = []
+        for document_id, digest in snapshot.digests(document_ids).items():
+            if digest not in ("", INCOMPLETE):
+                complete.append(document_id)
+        if complete:
+            for unit, vector in snapshot.stored_units(complete):
+                stored.append(unit)
+                vectors.append(vector)
+    reusable: dict[Part, Vectors] = {}
+    for part, positions in _parts(store, stored, range(len(stored))).positions.items():
+        for position in positions:
+            vector = vectors[position]
+            if vector is not None:
+                reusable[part] = vector
+    return reusable
+
+
+# -- What is encoded --
+
+
+def _plan(store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()) -> _Plan:
+    wanted = []
+    for position, unit in enumerate(units):
+        if position in others or store.encodes(unit):
+            wanted.append(position)
+    if wanted:
+        encoder_of(store)  # a missing one is an error even where all vectors are known
+    return _parts(store, units, wanted)
+
+
+def _parts(store: OpenedStore, units: Sequence[Unit], wanted: Iterable[int]) -> _Plan:
+    """Return what the vectors of some units are made of."""
+    template = store.template  # read from the store once
+    passages: dict[str, Unit] = {}
+    if store.late_chunking:
+        passages = _passages(store, units)
+    plan = _Plan({}, {})
+    texts: dict[str, str] = {}  # of passages, by id
+    for position in wanted:
+        unit = units[position]
+        part = Part(encoded_text(unit, template))
+        passage = passages.get(unit.parent_id)
+        if passage is not None and _is_part(unit, passage):
+            if passage.id not in texts:
+                texts[passage.id] = encoded_text(passage, template)
+            text = texts[passage.id]
+            if text != part.text:
+                start = unit.start - passage.start
+                part = Part(text, passage.text, start, start + unit.end - unit.start)
+                plan.passages.setdefault(Part(text, passage.text), passage)
+        plan.positions.setdefault(part, []).append(position)
+    return plan
+
+
+def _passages(store: OpenedStore, units: Sequence[Unit]) -> dict[str, Unit]:
+    """Return the passages of units, among them or stored, by id."""
+    passages = {}
+    missing = set()
+    for unit in units:
+        if unit.granularity is Granularity.PASSAGE:
+            passages[unit.id] = unit
+        else:
+            missing.add(unit.parent_id)
+    missing -= passages.keys()
+    if missing:
+        with store.connections.reading() as snapshot:
+            for unit in snapshot.units_by_id(sorted(missing)):
+                if unit.granularity is Granularity.PASSAGE:
+                    passages[unit.id] = unit
+    return passages
+
+
+def _is_part(unit: Unit, passage: Unit) -> bool:
+    """Return whether a unit lies in a passage, which it may name although it does not."""
+    return (
+        unit.granularity is not Granularity.PASSAGE
+        and unit.document_id == passage.document_id
+        and passage.start <= unit.start < unit.end <= passage.end
+    )
+
+
+def _new_texts(parts: Iterable[Part], known: Container[Part]) -> Iterator[dict[str, list[Part]]]:
+    """Yield the texts that are encoded for parts that are not known, each with these parts.
+
+    They come in lots for one call of an encoder.
+    """
+    texts: dict[str, list[Part]] = {}
+    for part in parts:
+        if part not in known:
+            texts.setdefault(part.text, []).append(part)
+    names = list(texts)
+    for start in range(0, len(names), _TEXTS):
+        yield {text: texts[text] for text in names[start : start + _TEXTS]}
+
+
+# -- Vectors --
+
+
+def encoder_of(store: OpenedStore) -> Encoder:
+    """Return the encoder of a store.
+
+    Raises:
+        InvalidInputError: It has none.
+    """
+    if store.encoder is None:
+        raise InvalidInputError(
+            "this store has no encoder: give the vectors, or give UnitStore an encoder"
+        )
+    return store.encoder
+
+
+def _encoded(
+    store: OpenedStore, texts: Mapping[str, Sequence[Part]], passages: Mapping[Part, Unit]
+) -> dict[Part, Vectors]:
+    """Return the vectors of the parts of some texts."""
+    alone = {}
+    divided = {}
+    for text, parts in texts.items():
+        if any(part.source for part in parts):
+            divided[text] = parts
+        else:
+            alone[text] = parts
+    vectors: dict[Part, Vectors] = {}
+    if alone:
+        vectors |= _whole(alone, encoder_of(store).encode_units(list(alone)))
+    if divided:
+        vectors |= _pooled(store, divided, passages)
+    return vectors
+
+
+def _whole(texts: Mapping[str, Sequence[Part]], encoded: Vectors) -> dict[Part, Vectors]:
+    """Return the vectors of whole texts by their only part."""
+    vectors = to_matrix(encoded, len(texts))
+    return {parts[0]: vector for parts, vector in zip(texts.values(), vectors, strict=True)}
+
+
+def _pooled(
+    store: OpenedStore, texts: Mapping[str, Sequence[Part]], passages: Mapping[Part, Unit]
+) -> dict[Part, Vectors]:
+    """Return the vectors of parts of texts."""
+    template = store.template
+    spans = [_spans(parts, passages, template) for parts in texts.values()]
+    encoded = span_encoder(encoder_of(store)).encode_spans(list(texts), spans)
+    if len(encoded) != len(texts):
+        raise EncoderMismatchError(
+            f"encode_spans returned vectors of {len(encoded)} texts for {len(texts)}"
+        )
+    vectors: dict[Part, Vectors] = {}
+    for parts, matrix in zip(texts.values(), encoded, strict=True):
+        whole, *of_parts = to_matrix(matrix, 1 + len(parts))
+        for part, vector in zip(parts, of_parts, strict=True):
+            vectors[part] = vector
+            if not part.source:
+                vectors[part] = whole
+    return vectors
+
+
+def _spans(
+    parts: Sequence[Part], passages: Mapping[Part, Unit], template: str
+) -> list[tuple[int, int]]:
+    """Return where units are in the text that is encoded for their passage.
+
+    A span is empty for the passage itself, and for what no reader sees of it.
+    """
+    spans = []
+    places: dict[str, tuple[int, NDArray[np.int64]]] = {}  # of what is seen, by source
+    for part in parts:
+        if not part.source:
+            spans.append((0, 0))
+            continue
+        if part.source not in places:
+            passage = passages[Part(part.text, part.source)]
+            _, start = placed_text(seen_unit(passage), template)
+            places[part.source] = start, _seen_places(passage) - passage.start
+        start, of_source = places[part.source]
+        seen = np.flatnonzero((of_source >= part.start) & (of_source < part.end))
+        span = (0, 0)
+        if len(seen):
+            span = (start + int(seen[0]), start + int(seen[-1]) + 1)
+        spans.append(span)
+    return spans
+
+
+def _seen_places(passage: Unit) -> NDArray[np.int64]:
+    """Return the place in the document of each character that a reader sees of a passage.
+
+    It is -1 for what is written between, as the names of a table's columns, and for all where the
+    passage's `visible` is not what is read of its text. Shape: (characters of `search_text`,).
+    """
+    seen = passage.search_text
+    if not passage.visible:
+        return np.arange(passage.start, passage.start + len(seen))
+    sentences = sentences_in(passage)
+    places = np.full(len(seen), -1, np.int64)
+    if visible_text(sentences) == seen:
+        at = 0
+        if sentences and sentences[0].block.kind == "row":
+            at = len(" | ".join(sentences[0].block.names))
+        for sentence in sentences:  # in order, with white space between
+            at = seen.index(sentence.visible.text, at)
+            offsets = sentence.visible.offsets
+            places[at : at + len(offsets)] = offsets
+            at += len(offsets)
+    return places
+
+
+def _by_position(
+    positions: Mapping[Part, Sequence[int]], vectors: Mapping[Part, Vectors]
+) -> dict[int, Vectors]:
+    by_position: dict[int, Vectors] = {}
+    for part, places in positions.items():
+        for place in places:
+            by_position[place] = vectors[part]
+    return by_position

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("", "langchain,cpu", "llama-index,cpu", "mcp", "documents", "report")
+EXTRAS = ("", "langchain,cpu", "llama-index,cpu", "mcp")
 # The words of licences in metadata, by the name that a reader looks for.
 KINDS = {
     "MIT": r"\bMIT\b|Expat",
@@ -111,6 +111,7 @@ def sizes(wheel: str) -> None:
                 "pip",
                 "install",
                 "--quiet",
+                "--no-compile",
                 "--disable-pip-version-check",
                 target,
             ]

@@ -291,8 +291,9 @@ class _Splitter:
             later = [other for other in conjuncts if other > joined]
             return any(tree.child(other, "cc") is not None for other in later)
         cc = conjunctions[0]
-        if tree.words[cc] == "/":
-            return False
+        is_misread = tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s")
+        if tree.words[cc] == "/" or is_misread:
+            return False  # a plural that was read as a verb
         if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
             return False  # "but since it is late – and dark – we stay"
         before = tree.lower[tree.subtree(head)[0] : cc]
@@ -304,14 +305,10 @@ class _Splitter:
         if before[-1:] == ["here"]:
             return False  # "here and there"
         has_subject = tree.subjects[joined] is not None
-        if tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s"):
-            return False  # a plural that was read as a verb
         if has_subject and before[-1:] != [","] and tree.tags[cc + 1] not in _LEADING_TAGS:
             return False  # 'via the fields "Group" and "Kind" lists …'
         if has_subject and tree.lower[cc + 1] in ("also", "only", "even", "not"):
-            return (
-                False  # "not only reads, but also writes files", where "writes" is read as a noun
-            )
+            return False  # "but also writes files": the verb was read as a noun
         if has_subject and before[-1:] != [","] and self._may_join_nouns(cc, head, joined):
             return False
         if before[-1:] == [","] and "," in before[:-1]:

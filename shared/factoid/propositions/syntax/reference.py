@@ -530,8 +530,6 @@ class Discourse:
             space = tree.spaces[token] if token + 1 in phrase else " "
             words.append(tree.words[token] + space)
         name = "".join(words).strip()
-        if any(tree.words[token] == "," for token in range(first, phrase[-1])):
-            return None
         has_inner_capital = any(map(str.isupper, tree.words[first][1:]))  # "CSRF"
         is_named = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
         capital = is_named or has_inner_capital
@@ -553,18 +551,10 @@ def _may_be_referent(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
         return False
     if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
         return False
-    before = tree.tags[first - 1 : first] if first else []
-    is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
-    if is_listed and tree.child(first - 2, "case") is None:
-        return False  # "Kettles, irons, cookers are …"
-    if not NOUN.isdisjoint(before) or before == ["CD"]:
-        return False  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
-    if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
-        return False  # "The low level API", of which "API" was read as something else
+    if _is_incomplete(tree, phrase):
+        return False
     if tree.lower[subject] in _RELATIONAL:
         return False  # "The purpose of the interview …. It …"
-    if any(tree.words[token] in ("[", "]", "(", ")") for token in range(first, phrase[-1])):
-        return False
     if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
         return False  # "The type `Map` is …": it is not known where the subject ends
     is_short = tree.tags[subject] in NOUN and len(phrase) <= _LONGEST_NAME
@@ -622,6 +612,21 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
         meant = _MEN if who == "he" else _WOMEN
         return noun in meant
     return noun in LEXICON["relatives"] or noun in PEOPLE
+
+
+def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
+    """Return whether a noun phrase is only a part of a name or of a list."""
+    first = phrase[0]
+    before = tree.tags[first - 1 : first] if first else []
+    is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
+    if is_listed and tree.child(first - 2, "case") is None:
+        return True  # "Kettles, irons, cookers are …"
+    if not NOUN.isdisjoint(before) or before == ["CD"]:
+        return True  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
+    if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
+        return True
+    # "The low level API", of which "API" was read as something else
+    return not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2])
 
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:

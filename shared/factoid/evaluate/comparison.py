@@ -365,6 +365,9 @@ class Comparison:
         if not needed:
             needed = f"at least {FEW}, better 200, are needed"
         text += f"{needed[0].upper()}{needed[1:]}"
+        means = {self.mean(tried.name) for tried in self.tried}
+        if len(means) == 1:
+            return f"{text}; so far {self.measure} is the same with all settings."
         return f"{text}; so far {self.measure} is highest with {advice.best}."
 
     # -- Keeping it --

@@ -25,6 +25,8 @@ from factoid.framework import (
 
 _PAGE = 1_000  # rows that are listed, written or removed together
 
+_WIDER = 4  # times as many rows are fetched as have to pass a filter
+
 # The names under which stores search by a vector, with scores.
 _BY_VECTOR = (
     "similarity_search_with_score_by_vector",
@@ -211,15 +213,22 @@ class _InMemory(_Known):
 
 
 class _FAISS(_Known):
-    def _options(self, limit: int) -> dict[str, Any]:
-        del limit
-        # It filters what it fetched, 20 rows by default: all of them have to be.
-        return {"fetch_k": max(1, self.store.index.ntotal)}
+    """It filters the rows that it fetched, 20 by default: more are fetched until enough pass."""
 
     def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
-        if not self.store.index.ntotal:
+        total = self.store.index.ntotal
+        if not total or question.vector is None:
             return []
-        return super().nearest(question, limit, condition)
+        vector = question.vector.tolist()
+        options = self._filter(condition)
+        width = min(_WIDER * limit, total)
+        while True:
+            found = self.store.similarity_search_with_score_by_vector(
+                vector, k=limit, fetch_k=width, **options
+            )
+            if len(found) == limit or width == total:
+                return self._scored(found)
+            width = min(_WIDER * width, total)
 
     def get(self, ids: Sequence[str]) -> list[Row]:
         known = {*self.store.index_to_docstore_id.values()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -44,8 +43,6 @@ from factoid.framework import (
 )
 
 _PAGE = 1_000  # rows that are listed, written or removed together
-# Values that no store's own quoting can mistake.
-_PLAIN = re.compile(r"[\w .,@/+-]+")
 _OPERATORS = {
     Operator.EQ: FilterOperator.EQ,
     Operator.IN: FilterOperator.IN,
@@ -289,15 +286,11 @@ def _dollars(filters: MetadataFilters) -> dict[str, Any]:
 
 
 class _Postgres(_Known):
-    """It pastes values into SQL and takes what looks like a number for one."""
+    """It takes a string that looks like a number for one, but in lists."""
 
-    def _filters(self, condition: Tree | None) -> MetadataFilters | None:
-        if condition is None:
-            return None
-        plain = _plain(condition)
-        if plain is None:
-            return None
-        return super()._filters(plain)
+    def __init__(self, store: BasePydanticVectorStore, known: KnownStore) -> None:
+        super().__init__(store, known)
+        self.known = replace(known, form=replace(known.form, write=_listed_filters))
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         filters = self._filters(condition) or MetadataFilters(filters=[])
@@ -317,32 +310,18 @@ class _Postgres(_Known):
         return bool(self.store.get_nodes(filters=filters))
 
 
-def _plain(tree: Tree) -> Tree | None:
-    """Return the part of a filter whose values can be pasted, with lists in place of equality."""
+def _listed_filters(tree: Tree) -> MetadataFilters:
+    return metadata_filters(_with_lists(tree))
+
+
+def _with_lists(tree: Tree) -> Tree:
+    """Return a filter with lists of one in place of equality."""
     match tree:
-        case Comparison(key, operator, value):
-            values = value
-            if operator is Operator.EQ:
-                operator = Operator.IN
-                values = [value]
-            if operator not in (Operator.IN, Operator.NIN) or not isinstance(values, list):
-                return None
-            for text in values:
-                if not isinstance(text, str) or not _PLAIN.fullmatch(text):
-                    return None
-            return Comparison(key, operator, values)
-        case All(parts):
-            pasted = [plain for part in parts if (plain := _plain(part)) is not None]
-            return All(tuple(pasted))
-        case AnyOf(parts):
-            alternatives = []
-            for part in parts:
-                plain = _plain(part)
-                if plain is None:
-                    return None
-                alternatives.append(plain)
-            return AnyOf(tuple(alternatives))
-    return None
+        case All(parts) | AnyOf(parts):
+            return type(tree)(tuple(map(_with_lists, parts)))
+        case Comparison(key, Operator.EQ, value):
+            return Comparison(key, Operator.IN, [value])
+    return tree
 
 
 class _Qdrant(_Known):

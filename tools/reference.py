@@ -56,6 +56,18 @@ SECTIONS = {
         *("factoid.AnyGranularityRanker", "factoid.AnyGranularityRanker.rank"),
         *("factoid.PropCite", "factoid.PropCite.cite", "factoid.PropCite.stream"),
     ],
+    "Retrievers and readers of the papers": [
+        *("factoid.dual_encoders.make_retriever", "factoid.dual_encoders.DualEncoder"),
+        *("factoid.readers.Seq2SeqReader", "factoid.readers.FusionReader"),
+        *("factoid.readers.CausalReader", "factoid.readers.ExtractiveReader"),
+        "factoid.propositions.bert_score.BertScore",
+        "factoid.evaluate.reproduce.dense_x.reproduce_dense_x",
+        *(
+            "factoid.evaluate.reproduce.agrame.reproduce_rankings",
+            "factoid.evaluate.reproduce.agrame.reproduce_citations",
+            "factoid.evaluate.reproduce.entity_retrieval.reproduce_entity_retrieval",
+        ),
+    ],
     "LangChain: `langchain_factoid`": [
         *("langchain_factoid.MultiGranularFAISS", "langchain_factoid.MultiGranularRetriever"),
         *("langchain_factoid.PassageTextSplitter", "langchain_factoid.PropositionTextSplitter"),
@@ -92,6 +104,7 @@ RECORDS = [
     *("factoid.entities", "factoid.entities.articles.article"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
     *("factoid.evaluate.granularities", "factoid.evaluate.linking"),
+    *("factoid.dual_encoders", "factoid.evaluate.datasets", "factoid.evaluate.reproduce.tables"),
     *("factoid.training.rankers.examples", "factoid.training.rankers.settings"),
     "factoid.training.propositionizers.settings",
 ]

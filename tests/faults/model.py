@@ -79,7 +79,7 @@ def check_content(store, state):
     ids = store.ids()
     require(len(ids) == len(set(ids)), "an id is listed twice")
     lost, extra = set(state.units) - set(ids), set(ids) - set(state.units)
-    require(not lost and not extra, "lost", sorted(lost), "extra", sorted(extra))
+    require(not lost and not extra, "lost", sorted(lost, key=repr), "extra", sorted(extra, key=repr))
     for unit in store.get(ids):
         require(unit == state.units[unit.id][0], "stored", unit, "expected", state.units[unit.id][0])
     vectors = store.vectors(ids)

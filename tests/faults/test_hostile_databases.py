@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from factoid import Document, UnitStore
-from factoid.errors import FactoidError
+from factoid.errors import FactoidError, StoreFormatError
 from factoid.store.database.snapshot import FROM_UNITS, UNIT, checksum
 from factoid.testing import HashEncoder
 from tests.faults.injected import CAMPAIGN
@@ -108,3 +108,12 @@ def test_values_of_other_types(pristine, tmp_path, cases):
             with suppress(sqlite3.Error, TypeError, UnicodeError):
                 make_right(connection)
         use(path, tmp_path, read_only=chance.random() < 0.5)
+
+
+def test_no_vector_is_written_where_no_file_ends(pristine, tmp_path):
+    path = tmp_path / "store"
+    shutil.copytree(pristine, path)
+    with closing(sqlite3.connect(path / "units.sqlite", isolation_level=None)) as connection:
+        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'vectors'", [1 << 62])
+    with UnitStore(path, encoder=HashEncoder()) as store, pytest.raises(StoreFormatError, match="last row of"):
+        store.add_documents([Document("A gate of its own.")])

@@ -72,7 +72,7 @@ for case in range(cases):
         refused += 1
     else:
         try:
-            loaded.vectors.search(loaded.vectors.prepare(queries), 10)
+            loaded.vectors.search(loaded.vectors.normalized_queries(queries), 10)
         except RuntimeError as error:
             print("search:", str(error)[:80], flush=True)
     slowest = max(slowest, time.process_time() - began)
@@ -89,3 +89,27 @@ def test_a_hostile_index_neither_crashes_nor_hangs_nor_fills_the_memory(tmp_path
     assert run.returncode == 0, f"case {last}: {run.returncode} {run.stderr[-500:]}"
     assert last.startswith("done")
     assert float(last.split()[2]) < 5
+
+
+@pytest.mark.parametrize("kind", ["RaBitQ", "IVF32,RaBitQ", "IVF1,RaBitQfs"])
+@pytest.mark.parametrize(("field", "number"), [("nb_bits", (1 << 32) + 1), ("d", 1 << 20)])
+def test_codes_of_other_bits_are_refused(tmp_path, kind, field, number):
+    import faiss
+
+    from factoid.vectors.faiss_files import read_faiss, write_faiss
+    from tests.vectors.cases import make_index
+
+    index, _, _ = make_index(kind)
+    file = tmp_path / "index.faiss"
+    with file.open("wb") as out:
+        write_faiss(index.content, out.write)
+    assert read_faiss(file, index.ability, index.dim, mmap=False)[0].ntotal == len(index)
+    before = getattr(index.content.rabitq, field)
+    setattr(faiss.downcast_index(index.content).rabitq, field, number)
+    try:
+        with file.open("wb") as out:
+            write_faiss(index.content, out.write)
+    finally:
+        setattr(index.content.rabitq, field, before)
+    with pytest.raises((ValueError, RuntimeError)):
+        read_faiss(file, index.ability, index.dim, mmap=False)

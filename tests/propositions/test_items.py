@@ -162,6 +162,11 @@ def test_the_span_of_a_row_with_an_empty_cell_reaches_to_its_end():
     assert facts(pipes) == [("Terms; Read them first.", "Terms |  | Read them first.")]
 
 
+def test_the_span_of_a_row_that_is_said_as_it_stands_has_its_words_alone():
+    text = "| | files |\n|---|---|\n| Jest | 38 |\n| *not looked at before* | |\n"
+    assert facts(text)[1] == ("not looked at before", "not looked at before")
+
+
 def test_a_header_without_rows_below_it_has_no_bars():
     source = "| Equation | Description |\n|---|---|\n| ![](a.png) | ![](b.png) |"
     assert [fact for fact, _ in facts(source)] == ["Equation; Description"]

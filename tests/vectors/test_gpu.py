@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from factoid import Document, UnitStore
+from factoid import Document, Granularity, Unit, UnitStore
 from factoid.errors import InvalidInputError, MissingDependencyError
 from factoid.testing import HashEncoder
 from factoid.vectors import gpu, load, save
@@ -53,12 +54,12 @@ def cards(request, monkeypatch):
 
         def search(queries, k, params=None):
             assert busy.acquire(blocking=False), "two threads on one GPU"
-            cards.search_text.append((len(queries), k))
+            cards.searched.append((len(queries), k))
             assert k <= 2048
             assert params is None or params.sel is None
-            found = index.search(queries, k, params=params)
+            scores, labels = index.search(queries, k, params=params)
             busy.release()
-            return found
+            return scores * np.float32(1 + 3e-6), labels  # a card adds in another order
 
         return SimpleNamespace(search=search, add=add)
 
@@ -135,7 +136,7 @@ def test_devices_that_are_none(cards, device, monkeypatch):
 def test_the_same_is_found_as_on_the_cpu(agree, cards, kind, similarity):
     index = make(kind, similarity)
     there = to_gpu(index)
-    assert (there.exact, there.lossy, len(there)) == (False, index.lossy, len(index))
+    assert (there.exact, there.lossy, len(there)) == (False, True, len(index))
     for count in (1, 7, 300):
         agree(search(there, queries(count), 10), search(index, queries(count), 10))
     for nprobe in (1, 16):
@@ -145,7 +146,7 @@ def test_the_same_is_found_as_on_the_cpu(agree, cards, kind, similarity):
         results = search(there, queries(20), 10, allowed)
         assert np.isin(results[1][results[1] >= 0], allowed).all()
         agree(results, search(index, queries(20), 10, allowed))
-    assert not cards or cards.search_text
+    assert not cards or cards.searched
 
 
 @pytest.mark.parametrize("shard", [False, True])
@@ -156,7 +157,7 @@ def test_the_devices_that_are_named_hold_a_copy_or_a_part_each(cards, kind, devi
     for count in (7, 1):
         assert search(there, queries(count), 10)[1].tolist() == search(make(kind), queries(count), 10)[1].tolist()
     assert cards.clones == [(group, shard, False, True) for group in ([used] if shard else [[each] for each in used])]
-    assert sorted(cards.search_text) == ([(1, 10), (7, 10)] if shard or len(used) == 1 else [(1, 10), (3, 10), (4, 10)])
+    assert sorted(cards.searched) == ([(1, 10), (7, 10)] if shard or len(used) == 1 else [(1, 10), (3, 10), (4, 10)])
 
 
 @pytest.mark.parametrize("kind", ["Flat", "IVF32,SQ8"])
@@ -166,13 +167,15 @@ def test_any_k_is_found_on_the_cpu_where_a_gpu_cannot_sort_it(agree, cards, kind
     index = make(kind)
     there = to_gpu(index)
     results, expected = (search(each, queries(5), k, nprobe=32) for each in (there, index))
-    if "SQ8" in kind and 512 < k <= 4 * 512:  # the best of them are scored again: the card gives as many as it can
-        assert (results[1][:, 512:] == -1).all()
-        results, expected = ([part[:, :512] for part in found] for found in (results, expected))
+    most = 512 if "SQ8" in kind else 2048
+    wanted = min(k, len(index))
+    if most < wanted <= 4 * most:  # the best of them are scored again: the card gives as many as it can
+        assert (results[1][:, most:] == -1).all()
+        results, expected = ([part[:, :most] for part in found] for found in (results, expected))
     agree(results, expected)
     assert there.gpu.search(index.content, queries(1), 1, 2049) is None  # so many lists are neither sorted
     if cards:
-        assert bool(cards.search_text) == (k <= 2048)
+        assert bool(cards.searched) == (wanted <= 4 * most)
 
 
 @pytest.mark.parametrize(
@@ -256,6 +259,81 @@ def test_what_is_appended_reaches_the_copy_in_blocks(cards):
     assert len(cards.clones) == 2
 
 
+DRIVER = """#!/bin/sh
+case "$1" in
+  *memory.free*) printf '0, GPU-aaaa-1, %s\n1, GPU-bbbb-2, %s\n' 100 90000 ;;
+  *) printf '16384\n81920\n' ;;
+esac
+"""
+
+
+@pytest.fixture
+def driver(tmp_path, monkeypatch):
+    """Stand in for the program of the driver: a card with 100 MiB left, and an empty one."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(DRIVER)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    gpu.gpu_memory.cache_clear()
+    yield
+    gpu.gpu_memory.cache_clear()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+def test_the_driver_says_how_much_memory_is_left(driver, monkeypatch):
+    assert gpu.gpu_memory() == 16384 << 20
+    assert [gpu.free_memory(device) for device in (0, 1, 2)] == [100 << 20, 90_000 << 20, None]
+    for visible in ("1,0", "GPU-bbbb-2,GPU-aaaa", "GPU-bbbb, 0"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        assert [gpu.free_memory(device) for device in (0, 1)] == [90_000 << 20, 100 << 20]
+    monkeypatch.setenv("PATH", "")
+    assert gpu.free_memory(0) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+@pytest.mark.parametrize("kind", ["Flat", "IVF32,SQ8"])
+def test_a_card_that_is_full_is_never_asked_for_memory(cards, driver, caplog, kind):
+    index = make(kind)
+    full = to_gpu(index, device="cuda:0")
+    assert search(full, queries(3), 5)[1].tolist() == search(index, queries(3), 5)[1].tolist()
+    assert cards.clones == []
+    (message,) = caplog.messages
+    assert "cuda:0 has 0.1 GiB of free memory, and the index needs 0.3 GiB" in message
+    search(to_gpu(index, device="cuda:1"), queries(3), 5)
+    assert len(cards.clones) == 1
+
+
+def test_vectors_that_no_longer_fit_are_searched_on_the_cpu(cards, monkeypatch, caplog):
+    index, ids, _ = make_index("Flat", dim=DIM)
+    there = to_gpu(index)
+    monkeypatch.setattr(gpu, "free_memory", lambda _: gpu._TEMPORARY + 4 * DIM * len(ids))
+    search(there, queries(2), 5)
+    monkeypatch.setattr(gpu, "free_memory", lambda _: gpu._TEMPORARY + 100)
+    there.add(np.array([99_999]), queries(1) * 3)
+    assert search(there, queries(1), 5)[1][0, 0] == 99_999
+    assert "free memory" in caplog.text
+    assert len(cards.searched) == 1
+
+
+def test_a_store_scores_what_a_card_finds_again(cards, monkeypatch):
+    monkeypatch.setattr("factoid.ranking.columns._FEW_HELD", 0)  # few units would be compared one by one
+    vectors = queries(3000, seed=9)
+    units = [Unit(f"u{row}", f"text {row}", Granularity.PASSAGE, f"d{row}", f"d{row}", 0, 1) for row in range(3000)]
+    answers = {}
+    for device in ("cpu", "cuda"):
+        with UnitStore(encoder=None, granularities=["passage"], index="Flat", device=device) as store:
+            store.add(units, vectors=vectors)
+            for parents in ("unit", "passage"):
+                found = store.search_batch_by_vector(queries(40), 10, parents=parents)
+                answers[device, parents] = [[(hit.unit.id, hit.score) for hit in hits] for hits in found]
+    assert cards.searched
+    for parents in ("unit", "passage"):
+        for ours, expected in zip(answers["cuda", parents], answers["cpu", parents], strict=True):
+            assert [unit_id for unit_id, _ in ours] == [unit_id for unit_id, _ in expected]
+            np.testing.assert_allclose([score for _, score in ours], [score for _, score in expected], rtol=1e-6)
+
+
 def test_indexes_share_the_memory_that_faiss_keeps_on_a_card(cards):
     for kind in ("Flat", "IVF32,Flat", "IVF32,SQ8"):
         search(to_gpu(make(kind), device=["cuda:0", "cuda:1"]), queries(4), 5)
@@ -266,12 +344,12 @@ def test_a_child_process_leaves_the_card_to_its_parent(cards, monkeypatch, caplo
     index = make("Flat")
     there = to_gpu(index)
     search(there, queries(2), 5)
-    before = len(cards.search_text)
+    before = len(cards.searched)
     monkeypatch.setattr("os.getpid", lambda: -1)
     gpu._say_once.cache_clear()
     for _ in range(2):
         assert search(there, queries(3), 5)[1].tolist() == search(index, queries(3), 5)[1].tolist()
-    assert len(cards.search_text) == before
+    assert len(cards.searched) == before
     assert caplog.messages == ["this process was forked, and the GPU belongs to its parent: searching on the CPU"]
 
 
@@ -296,4 +374,4 @@ def test_a_store_on_a_card_chooses_by_its_memory(cards, monkeypatch):
             store.add_documents([Document(f"Gate {number} is red. It opens at {number}.") for number in range(300)])
             assert "Gate 7" in store.search("Gate 7", k=1)[0].unit.text
             assert store.opened.indexes.states["proposition"].index.kind == kind
-    assert cards.search_text
+    assert cards.searched

@@ -102,9 +102,6 @@ def index(
 
     started = time.perf_counter()
     encoded = _read_granularities(granularities)
-    keys = None
-    if embed_metadata is not None:
-        keys = list(filter(None, map(str.strip, embed_metadata.split(","))))
     propositionizer = None
     if encoded is None or Granularity.PROPOSITION in encoded:
         propositionizer = opts.make_propositionizer(splitting)
@@ -119,7 +116,7 @@ def index(
         granularities=encoded,
         index=kind,
         similarity=similarity,
-        embed_metadata=keys,
+        embed_metadata=_read_keys(embed_metadata),
         embed_template=embed_template,
         late_chunking=late_chunking,
     ) as opened:
@@ -136,9 +133,7 @@ def index(
         )
         removed = []
         if sync:
-            removed = _stale_documents(opened, paths, outcome)
-            if removed:
-                opened.delete(document_ids=removed)
+            removed = _delete_stale(opened, paths, outcome)
         total = opened.counts()
     if output.as_json:
         result = {"store": store, "total": total, **asdict(report), "unreadable": outcome.errors}
@@ -158,6 +153,13 @@ def index(
         raise UnreadableFileError(
             f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}"
         )
+
+
+def _read_keys(text: str | None) -> list[str] | None:
+    """Return the keys of metadata that an option lists; None if they are up to the store."""
+    if text is None:
+        return None
+    return list(filter(None, map(str.strip, text.split(","))))
 
 
 def _read_granularities(text: str | None) -> list[Granularity] | None:
@@ -214,8 +216,11 @@ class _Reading:
                 self.complete.add(file.resolve())
 
 
-def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
-    """Return the ids of documents that came from these paths and are no longer in their files."""
+def _delete_stale(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
+    """Delete documents that came from these paths and are no longer in their files.
+
+    Return their ids.
+    """
     roots = set()
     for path in paths:
         roots.update(_places(Path(path)))
@@ -234,6 +239,8 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
         # nothing.
         if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
+    if stale:
+        store.delete(document_ids=stale)
     return sorted(stale)
 
 

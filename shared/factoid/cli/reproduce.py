@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -19,10 +19,12 @@ from factoid.units import Document, Granularity
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
+    from factoid.entities.articles.article import Record
     from factoid.evaluate.datasets import DatasetQuestion
     from factoid.evaluate.reproduce.tables import ReproducedTable
     from factoid.late_interaction import AnyGranularityRanker
     from factoid.readers import Reader
+    from factoid.store import UnitStore
 
 T = TypeVar("T")
 
@@ -34,6 +36,7 @@ app = typer.Typer(
 _DEFAULT = "all-MiniLM-L6-v2"
 _TOKENS = "all-MiniLM-L6-v2 tokens"
 _STATISTICS = 1000  # units that are read at once
+_LEGEND = "In brackets: the published numbers."
 
 Corpus = Annotated[
     list[str] | None,
@@ -475,12 +478,14 @@ def _articles(
     return build(documents, duplicates="join")
 
 
-def _article_documents(records: Sequence[Any], limit: int | None) -> Iterator[Document]:
+def _article_documents(
+    sources: Iterable[Iterable[Record]], limit: int | None
+) -> Iterator[Document]:
     """Yield the articles of sources as documents; redirects have no text."""
     from factoid.entities import Article
 
     count = 0
-    for source in records:
+    for source in sources:
         for record in source:
             if isinstance(record, Article) and record.text.strip():
                 if count == limit:
@@ -489,7 +494,7 @@ def _article_documents(records: Sequence[Any], limit: int | None) -> Iterator[Do
                 yield Document(record.text, title=record.title)
 
 
-def _statistics(store: Any) -> dict[tuple[str, str], float]:
+def _statistics(store: UnitStore) -> dict[tuple[str, str], float]:
     """Return the number and mean length of the units of each granularity in a store."""
     from factoid.evaluate.reproduce.corpus import KINDS
     from factoid.words import count_words
@@ -515,6 +520,3 @@ def _print(tables: Sequence[ReproducedTable], report: Path | None, output: opts.
         content = f"{text}\n".encode()
         write_file(report, lambda file: file.write(content))
     output.print([table.to_json() for table in tables], f"{text}\n\n{_LEGEND}")
-
-
-_LEGEND = "In brackets: the published numbers."

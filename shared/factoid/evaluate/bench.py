@@ -403,9 +403,9 @@ class Bench:
             self._name(document),
             round(hit.score, 4),
             parts,
-            document.text[max(0, start - _AROUND) : start],
+            _tail(document.text[:start]),
             document.text[start:end],
-            document.text[end : end + _AROUND],
+            _head(document.text[end:]),
         )
 
     @staticmethod
@@ -699,6 +699,22 @@ def _context(hits: Sequence[Hit]) -> str:
     if not hits:
         return ""
     return pack_context(hits, words=WORDS, headings=False)
+
+
+def _tail(text: str) -> str:
+    """Return the last whole words of a text, as many as are shown before a source."""
+    if len(text) <= _AROUND:
+        return text
+    _, _, words = text[-_AROUND:].partition(" ")
+    return f"… {words}"
+
+
+def _head(text: str) -> str:
+    """Return the first whole words of a text, as many as are shown behind a source."""
+    if len(text) <= _AROUND:
+        return text
+    words, _, _ = text[:_AROUND].rpartition(" ")
+    return f"{words} …"
 
 
 def _checked_budgets(read: Sequence[int]) -> list[int]:

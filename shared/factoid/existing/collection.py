@@ -7,14 +7,17 @@ once, and run by `run` or `arun`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
 from factoid.existing.contract import Row
 from factoid.existing.known import KnownStore, Metric
 from factoid.filters import Tree
+
+_MOST_LISTED = 20_000  # rows that are looked at for one that passes
 
 T = TypeVar("T")
 
@@ -148,13 +151,32 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """Ask whether any row meets a condition."""
+    """Ask whether any row meets a condition and passes a test, without a vector.
+
+    Attributes:
+        condition: The condition.
+        passes: The test; None if the condition says all.
+    """
 
     condition: Tree
+    passes: Callable[[Row], bool] | None
 
     def run(self, collection: Collection) -> bool | None:
         """Return it; None if that is not known."""
-        return collection.leaves(self.condition)
+        known = collection.known
+        if known is None:
+            return None
+        if self.passes is None or known.form.understands(self.condition):
+            return collection.leaves(self.condition)
+        try:
+            for number, row in enumerate(collection.scan(self.condition)):
+                if self.passes(row):
+                    return True
+                if number == _MOST_LISTED:
+                    return None
+        except InvalidInputError:  # it cannot list its rows
+            return None
+        return False
 
     async def arun(self, collection: Collection) -> bool | None:
         """Return it; None if that is not known."""

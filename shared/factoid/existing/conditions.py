@@ -9,7 +9,8 @@ fast; what it does not only makes it fetch more.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from factoid.existing.contract import KEYS
 from factoid.filters import All, AnyOf, Comparison, Operator, Tree, matches
 from factoid.filters.tree import ORDERS
 
+_PLAIN = re.compile(r"[\w .,@/+-]+")
 _EQUALITY = frozenset({Operator.EQ, Operator.IN})
 # On our own keys, which no row of ours lacks, and whose values are strings and integers.
 _ON_KEYS = frozenset({Operator.EQ, Operator.IN, Operator.NIN})
@@ -35,6 +37,8 @@ class Form:
         joins: Whether conditions can be joined by "or".
         excludes: Whether values can be excluded: "not in".
         any_key: Whether keys may hold any characters; else they are identifiers.
+        pastes: Whether the store pastes strings into a statement, so that only those are passed on
+            that no quoting can mistake.
     """
 
     name: str
@@ -44,6 +48,7 @@ class Form:
     joins: bool = True
     excludes: bool = True
     any_key: bool = True
+    pastes: bool = False
 
     def filter(self, tree: Tree) -> Any:
         """Return a filter that lets through at least what a tree does; None for everything."""
@@ -51,6 +56,10 @@ class Form:
         if part is None:
             return None
         return self.write(part)
+
+    def understands(self, tree: Tree) -> bool:
+        """Return whether the store understands all of a filter."""
+        return self._pushable(tree) == _joined([tree])
 
     def _pushable(self, tree: Tree) -> Tree | None:
         """Return the part of a tree that the store understands; None if there is none."""
@@ -80,6 +89,8 @@ class Form:
         return None
 
     def _understands(self, leaf: Comparison) -> bool:
+        if self.pastes and not all(map(_is_plain, _values(leaf))):
+            return False
         if leaf.key in KEYS:
             excluded = leaf.operator is Operator.NIN
             return leaf.operator in _ON_KEYS and (self.excludes or not excluded)
@@ -100,6 +111,10 @@ class Form:
             return True
         # Of mixed operands some store refuses the list; 0 and 1 also equal False and True.
         return self.numbers and all(map(_is_number, values)) and not {0, 1} & {*values}
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str) and _PLAIN.fullmatch(value) is not None
 
 
 def _is_number(value: object) -> bool:
@@ -175,10 +190,24 @@ def _whole(operator: Operator, value: float) -> int | None:
 
 
 def predicate(tree: Tree) -> Callable[[Mapping[str, Any]], bool]:
-    """Return a function of a row's metadata."""
+    """Return a function of a row's metadata. It is called for every row: our keys come first."""
+    parts: Sequence[Tree] = (tree,)
+    if isinstance(tree, All):
+        parts = tree.parts
+    quick = []
+    others = []
+    for part in parts:
+        if isinstance(part, Comparison) and part.key in KEYS:
+            quick.append((part.key, {*_values(part)}, part.operator is not Operator.NIN))
+        else:
+            others.append(part)
+    rest = All(tuple(others))
 
     def passes(metadata: Mapping[str, Any]) -> bool:
-        return matches(tree, metadata)
+        for key, values, is_member in quick:
+            if (metadata.get(key) in values) is not is_member:
+                return False
+        return not others or matches(rest, metadata)
 
     return passes
 

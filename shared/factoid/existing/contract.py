@@ -12,10 +12,10 @@ units.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from factoid.encode import encoded_text
 from factoid.errors import StoreFormatError
@@ -64,6 +64,7 @@ KEYS = frozenset(_OF_UNITS)
 # Characters of one row's piece of a document. It is ASCII, so they are bytes: Pinecone takes 40 kB
 # of metadata in a row, Milvus 65,535 bytes in a field.
 _PIECE = 16_000
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SHOWN = 200  # characters of a document's text that stand for it
 _LARGEST = 1 << 63
 
@@ -90,10 +91,9 @@ class StoredDocument:
 
 def row_id(unit_id: str) -> str:
     """Return the id of a unit's row: a UUID, which every store takes."""
-    try:
-        return str(UUID(unit_id))
-    except ValueError:
-        return content_id("row", unit_id)
+    if _UUID.fullmatch(unit_id):
+        return unit_id
+    return content_id("row", unit_id)
 
 
 def unit_row(unit: Unit, passages: int, *, template: str, lists: bool = False) -> Row:

@@ -256,6 +256,7 @@ def _adapter(_tree: Any) -> Any:
 
 
 _NODES = Form("MetadataFilters", _adapter, numbers=False, orders=False)
+_PASTED_NODES = Form("MetadataFilters", _adapter, numbers=False, orders=False, pastes=True)
 _FLAT_NODES = Form("MetadataFilters", _adapter, orders=False, joins=False)
 
 LANGCHAIN = (
@@ -378,7 +379,7 @@ LLAMA_INDEX = (
         "pgvector",
         ("llama_index.PGVectorStore",),
         _always(COSINE),
-        _NODES,
+        _PASTED_NODES,
         lists=True,
         embeds="vectors",
         awaits=True,

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from factoid.existing.collection import Leaves, Nearest, Question, Steps
+from factoid.existing.conditions import predicate
 from factoid.existing.contract import DOCUMENT, GRANULARITY, PASSAGE, Row, is_unit
-from factoid.filters import All, Comparison, Operator, Tree, matches
+from factoid.filters import All, Comparison, Operator, Tree
 from factoid.units import Granularity
 
 _PER_PARENT = 4  # rows of the first fetch for each parent that is wanted
@@ -58,6 +59,7 @@ class Wall:
 
     tree: Tree | None
     passes: Callable[[Row], bool]
+    is_test: bool = True  # whether the test may exclude anything
 
 
 def condition(
@@ -152,16 +154,27 @@ def _is_end(
     """Return whether the store says that there is no other parent."""
     if not may_exclude or len(parents) > _MOST_EXCLUDED:
         return False
-    remaining = yield Leaves(condition(kinds, wall, *only, key=key, excluded=parents))
+    asked = condition(kinds, wall, *only, key=key, excluded=parents)
+
+    is_asked_for = predicate(_ours(asked))
+
+    def passes(row: Row) -> bool:
+        return is_unit(row) and is_asked_for(row.metadata) and wall.passes(row)
+
+    test = None
+    if wall.is_test:
+        test = passes
+    remaining = yield Leaves(asked, test)
     return remaining is False
 
 
 def _take(result: Found, rows: Sequence[Row], asked: Tree, wall: Wall) -> None:
     """Add the rows that are units, meet the condition and pass the wall."""
+    is_asked_for = predicate(_ours(asked))
     for row in rows:
         if row.id in result.rows or not is_unit(row):
             continue
-        if wall.passes(row) and matches(_ours(asked), row.metadata):
+        if is_asked_for(row.metadata) and wall.passes(row):
             result.rows[row.id] = row
 
 

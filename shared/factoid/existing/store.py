@@ -437,7 +437,7 @@ def _passages(rows: Iterable[Row]) -> Iterator[Row]:
 def _wall(condition: Condition | None) -> tuple[Wall, Passes | None]:
     """Return what a filter lets through, as the loop and the words ask for it."""
     if condition is None:
-        return Wall(None, lambda _row: True), None
+        return Wall(None, lambda _row: True, is_test=False), None
     if callable(condition):
         function = condition
 

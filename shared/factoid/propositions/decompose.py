@@ -280,6 +280,11 @@ def _in_context(
             if index not in rows:
                 rows.add(index)
                 for text, start, end in context.facts[index]:
+                    # A row of one cell may stand as it is said, between marks of emphasis.
+                    words = passage.text.find(text, start - passage.start, end - passage.start)
+                    if words >= 0:
+                        start = passage.start + words
+                        end = start + len(text)
                     fact = child_unit(passage, text, Granularity.PROPOSITION, start, end)
                     units.append((index, replace(fact, metadata=unit.metadata)))
         elif index in context.leads:

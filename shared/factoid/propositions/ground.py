@@ -52,6 +52,11 @@ _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
 _SENTENCE_ENDS = (".", ".!?…")  # a clause may have that of its sentence
 _SUPPORT = 2 / 3
 _RESOLVED = 1 / 4
+_SUBJECT = 0.9  # of the weight of a subject's words, for a sentence that has a pronoun in its place
+_PRONOUN = re.compile(
+    r"\b(?:he|him|his|she|her|hers|it|its|they|them|their|theirs|this|these|that|those)\b",
+    re.IGNORECASE,
+)
 _COVERED = 1 / 2
 
 Token = tuple[str, int, int]  # a word in the form that is compared, and its span in its text
@@ -95,6 +100,7 @@ class Read(NamedTuple):
     sentence: Sentence
     tokens: list[Token]  # content words as a reader sees them, by their places in the document
     words: frozenset[str]  # of the tokens
+    has_pronoun: bool
     # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the
     # position of every character in the document.
     readings: list[tuple[str, Sequence[int]]]
@@ -130,8 +136,8 @@ class Source:
         Its literal place, else the sentence that shares most of its rarer words. A proposition that
         is literally in the passage, ignoring first letter, final stop, white space and Markdown's
         marks, gets exactly that span, in the sentence of which it is the largest part. Otherwise, a
-        name at its start and the words of title and section count little: if the sentence has a
-        pronoun, the propositionizer took them from elsewhere.
+        name at its start and the words of title and section count little, and a sentence with a
+        pronoun need not have the first words: the propositionizer took them from elsewhere.
 
         Returns:
             (index of the first sentence, start, end) in characters of the document. For a
@@ -159,8 +165,15 @@ class Source:
         if not weights:
             return -1, *self._span
         shares = []
+        before: set[str] = set()  # the words of the sentences before
         for sentence in self.sentences:
-            shares.append(sum(weight for word, weight in weights.items() if word in sentence.words))
+            share = sum(weight for word, weight in weights.items() if word in sentence.words)
+            if share and sentence.has_pronoun:
+                # "It is old" is where "The pump is old" comes from, not "The pump is red".
+                subject = _missing_subject(words, sentence.words, before)
+                share += _SUBJECT * sum(weights[word] for word in subject)
+            shares.append(share)
+            before |= sentence.words
         best = shares.index(max(shares))
         sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
@@ -230,7 +243,20 @@ def _read(sentence: Sentence, passage: Unit) -> Read:
         if len(places) > 1:  # marks around the sentence go with its first and last word
             places = [sentence.start, *places[1:-1], sentence.end - 1]
         readings.append((line, places))
-    return Read(sentence, tokens, content_words(seen), readings)
+    has_pronoun = _PRONOUN.search(seen) is not None
+    return Read(sentence, tokens, content_words(seen), has_pronoun, readings)
+
+
+def _missing_subject(
+    words: Sequence[str], sentence: Collection[str], before: Collection[str]
+) -> set[str]:
+    """Return the first words of a proposition if only sentences before one have them."""
+    subject = set()
+    for word in words:
+        if word in sentence or word not in before:
+            break
+        subject.add(word)
+    return subject
 
 
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:

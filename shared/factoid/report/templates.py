@@ -29,8 +29,16 @@ def environment() -> Any:
         undefined=jinja.StrictUndefined,
     )
     environment.filters["percent"] = lambda share: f"{100 * share:.1f}"
-    environment.filters["points"] = lambda share: f"{100 * share:+.1f}".replace("-", "−")
+    environment.filters["points"] = _points
     return environment
+
+
+def _points(share: float) -> str:
+    """Return a difference of shares in points, with its sign."""
+    points = round(100 * share, 1)
+    if not points:
+        return "0.0"
+    return f"{points:+.1f}".replace("-", "−")
 
 
 def as_html(text: str) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress, pairwise
+from itertools import chain, compress
 from typing import Self
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
-from factoid.forks import MOST_THREADS, available_cores, in_threads
 from factoid.ranking import (
     LEXICAL,
     Group,
@@ -38,8 +37,6 @@ from factoid.units import Granularity, Hit, Unit, check_text, document_unit, who
 from factoid.vectors import RowIds, Similarity, normalized
 
 _TEXTS = 500  # documents whose texts are in memory at once
-# At least so many queries of a batch are searched by each of several threads.
-_QUERIES_OF_A_THREAD = 16
 
 # -- The queries --
 
@@ -258,11 +255,7 @@ def _by_vectors(
     indexes: _QueryIndexes,
     wall: Wall | None,
 ) -> list[list[Group]]:
-    """Return the best parents for each query by vectors, and words if they count.
-
-    Where indexes are not exact, each query has candidates of its own: many queries are divided
-    among the cores. Exact indexes multiply all queries at once.
-    """
+    """Return the best parents for each query by vectors, and words if they count."""
     limit = queries.k
     if queries.options.mmr is not None:
         limit = max(limit, queries.options.fetch_k)
@@ -272,28 +265,18 @@ def _by_vectors(
     closed = None
     if wall is not None:
         closed = wall.closed
-    texts = queries.texts or ()
-
-    def best(some: slice) -> list[list[Group]]:
-        return best_groups(
-            views,
-            indexes.views.get(Granularity.PASSAGE),
-            vectors[some],
-            limit,
-            parents=queries.options.ranked_parents,
-            weights=queries.weights,
-            lexical=lexical,
-            texts=texts[some],
-            scale=indexes.scale,
-            closed=closed,
-        )
-
-    parts = min(available_cores(), MOST_THREADS, len(vectors) // _QUERIES_OF_A_THREAD)
-    if parts < 2 or all(view.is_small() for view in indexes.views.values()):
-        return best(slice(None))
-    bounds = np.linspace(0, len(vectors), parts + 1).astype(int).tolist()
-    works = [partial(best, slice(start, end)) for start, end in pairwise(bounds)]
-    return list(chain.from_iterable(in_threads(works)))
+    return best_groups(
+        views,
+        indexes.views.get(Granularity.PASSAGE),
+        vectors,
+        limit,
+        parents=queries.options.ranked_parents,
+        weights=queries.weights,
+        lexical=lexical,
+        texts=queries.texts or (),
+        scale=indexes.scale,
+        closed=closed,
+    )
 
 
 def _check_present(queries: Queries, snapshot: Snapshot) -> None:

@@ -24,6 +24,9 @@ _ROOM = 8  # FAISS counts up to four bytes for each byte of some arrays
 # Fields of an index whose lists hold codes in blocks.
 _OF_BLOCKS = ("M", "nbits", "ksub", "M2", "bbs", "qb", "by_residual")
 
+# Fields of what makes codes of a bit a component.
+_OF_RABITQ = ("d", "code_size", "nb_bits", "metric_type")
+
 _alone = Exclusion()  # FAISS's limits are those of the process
 
 
@@ -95,6 +98,12 @@ def _check_index(any_index: Any, any_expected: Any, dim: int) -> None:
         index.d == dim and index.metric_type == faiss.METRIC_INNER_PRODUCT,
         "it compares other vectors",
     )
+    if hasattr(expected, "rabitq"):
+        for name in _OF_RABITQ:
+            _check(
+                getattr(index.rabitq, name) == getattr(expected.rabitq, name),
+                f"its codes have another {name}",
+            )
     if isinstance(index, faiss.IndexIVF):
         _check_lists(index, expected, dim)
     elif isinstance(index, faiss.IndexHNSW):
@@ -131,7 +140,6 @@ def _check_lists(index: Any, expected: Any, dim: int) -> None:
             _check(
                 getattr(index, name) == getattr(expected, name), f"its codes have another {name}"
             )
-        _check(index.rabitq.code_size == expected.rabitq.code_size, "its codes have another size")
     total = sum(lists.list_size(number) for number in range(lists.nlist))
     _check(total == index.ntotal, "vectors are missing in its lists")
 

@@ -39,6 +39,7 @@ _MOST_BESIDE_TABLES = 512  # twice as many take all
 _FEWER = 4  # times as many candidates may be wanted as a GPU can give
 _BLOCK = 65_536  # vectors that are copied at a time
 _TEMPORARY = 256 << 20  # bytes
+_ID = 8  # bytes of a vector's id in lists
 _SHARE = 0.7  # of a GPU's memory for one index; the rest is for others and for searches
 _UNKNOWN = 8 << 30  # if the driver does not say it
 _PATIENCE = 60  # seconds until a GPU that failed is tried again
@@ -121,10 +122,10 @@ def to_gpu(
         return index
     there = copy(index)
     there.exact = False
-    there.lossy = index.lossy or float16
-    there.gpu = GpuCopy(
-        there.ability, index.dim, numbers, shard=shard, float16=float16, rescored=there.lossy
-    )
+    # A card adds in another order, so that its scores differ in their last digits, and two near
+    # each other may change places: the best are scored again.
+    there.lossy = True
+    there.gpu = GpuCopy(there.ability, index.dim, numbers, shard=shard, float16=float16)
     return there
 
 
@@ -142,14 +143,11 @@ class GpuCopy:
         *,
         shard: bool,
         float16: bool,
-        rescored: bool,
     ) -> None:
         self._kind = kind
         self._devices = devices
         self._shard = shard
         self._float16 = float16
-        # Fewer results than asked for are enough: the best are scored again.
-        self._rescored = rescored
         self._most_results = _most_results(kind.name, dim)
         self._process = os.getpid()
         self._threads = ThreadPoolExecutor(len(devices), thread_name_prefix="factoid-gpu")
@@ -173,8 +171,9 @@ class GpuCopy:
                 "this process was forked, and the GPU belongs to its parent: searching on the CPU"
             )
             return None
+        # Fewer results than asked for are enough: the best are scored again.
         most = self._most_results
-        possible = k <= most or (self._rescored and k <= _FEWER * most)
+        possible = k <= _FEWER * most
         if not possible or width > _MOST_RESULTS or time.monotonic() < self._retry_at:
             return None
         with _one_at_a_time:
@@ -218,12 +217,14 @@ class GpuCopy:
     def _copied(self, index: Any) -> list[Any]:
         """Copy an index to the GPUs.
 
-        FAISS raises RuntimeError if memory is short, or if the kind has no GPU form. Of an array an
-        empty index is copied, to which `_append` adds the vectors.
+        FAISS raises RuntimeError if the kind has no GPU form; where memory is short, it may end the
+        process, so that is found out before. Of an array an empty index is copied, to which
+        `_append` adds the vectors.
         """
         import faiss
 
         self._count = 0
+        self._check_memory(index)
         if isinstance(index, Matrix):
             flat = faiss.IndexFlatIP(index.vectors.shape[1])
             if self._shard:  # parts are cut from what is there
@@ -243,6 +244,31 @@ class GpuCopy:
             copies.append(copied([memory], index, options, [device]))
         return copies
 
+    def _check_memory(self, index: Any) -> None:
+        """Raise RuntimeError if a card has too little free memory for its copy of an index."""
+        needed = self._bytes_of(index)
+        if self._shard:
+            needed //= len(self._devices)
+        for device in self._devices:
+            free = free_memory(device)
+            if free is not None and free < needed + _TEMPORARY:
+                raise RuntimeError(
+                    f"cuda:{device} has {free / 2**30:.1f} GiB of free memory, and the index needs "
+                    f"{(needed + _TEMPORARY) / 2**30:.1f} GiB"
+                )
+
+    def _bytes_of(self, index: Any) -> int:
+        """Return how many bytes an index takes on a card."""
+        if isinstance(index, Matrix):
+            index = index.vectors
+        if isinstance(index, np.ndarray):
+            components = int(index.size)
+            if self._float16:
+                return 2 * components
+            return 4 * components
+        size_of_code = getattr(index, "code_size", None) or 4 * index.d
+        return int(index.ntotal) * (int(size_of_code) + _ID)
+
     def _append(self, vectors: Vectors) -> None:
         """Add the vectors that are new, block by block.
 
@@ -250,6 +276,8 @@ class GpuCopy:
         """
         if self._count == len(vectors):
             return
+        if self._count:  # what is copied at first was checked
+            self._check_memory(vectors[self._count :])
         for start in range(self._count, len(vectors), _BLOCK):
             for there in self._copies:
                 there.add(vectors[start : start + _BLOCK])
@@ -283,13 +311,41 @@ def choose_gpu_kind(count: int, dim: int, memory: int) -> str:
 @lru_cache(maxsize=1)
 def gpu_memory() -> int:
     """Return the bytes of the smallest GPU's memory, as its driver says."""
-    command = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    with suppress(OSError, ValueError, subprocess.SubprocessError):
+    rows = _asked_driver("memory.total")
+    if not rows:
+        return _UNKNOWN
+    return min(int(total) << 20 for (total,) in rows)
+
+
+def free_memory(device: int) -> int | None:
+    """Return the free bytes of a GPU's memory, as its driver says; None if it does not.
+
+    The number is that of CUDA, which counts only the cards of CUDA_VISIBLE_DEVICES.
+    """
+    rows = _asked_driver("index", "uuid", "memory.free")
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    name = str(device)
+    if visible != [""]:
+        name = visible[device].strip()
+    for index, uuid, free in rows:
+        if index == name or uuid.startswith(name):
+            return int(free) << 20
+    return None
+
+
+def _asked_driver(*fields: str) -> list[list[str]]:
+    """Return what the driver says of each GPU; nothing if it says nothing."""
+    command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+    rows = []
+    with suppress(OSError, subprocess.SubprocessError):
         driver = subprocess.run(  # noqa: S603
             command, capture_output=True, text=True, check=True, timeout=10
         )
-        return min(int(line) << 20 for line in driver.stdout.split())
-    return _UNKNOWN
+        for line in driver.stdout.splitlines():
+            row = [value.strip() for value in line.split(",")]
+            if len(row) == len(fields) and row[-1].isdigit():
+                rows.append(row)
+    return rows
 
 
 def _most_results(kind: str, dim: int) -> int:

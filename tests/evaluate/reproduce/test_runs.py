@@ -113,6 +113,24 @@ def test_recall_and_exact_match_by_brute_force(dense_x, kind):
     assert value(dense_x, "Section 5.2", row, "unseen R@5") == value(dense_x, "Table 2", row, "SQuAD R@5")
 
 
+def test_a_reader_gets_the_ranked_texts_one_by_one():
+    seen = []
+
+    class Recording:
+        def read_batch(self, questions, contexts):
+            seen.extend(contexts)
+            return [""] * len(questions)
+
+    reproduce_dense_x(DOCUMENTS, {"SQuAD": QUESTIONS[:1]}, {"contriever": Words()}, propositionizer=FACTS, reader=Recording())
+    assert len(seen) == 6  # three granularities, two budgets
+    for context, kind in zip(seen[::2], ("passage", "sentence", "proposition"), strict=True):
+        texts = [text for *_, text in ranked(QUESTIONS[0], kind)]
+        assert context[:3] == texts[:3]
+        assert len(" ".join(context).split()) == 100
+        assert set(context[:-1]) < set(texts)
+        assert any(text.startswith(context[-1]) for text in texts)
+
+
 def test_statistics_and_published_numbers(dense_x):
     for kind in ("passage", "sentence", "proposition"):
         texts = [text for _, text, _ in units_by_passage(kind)]
@@ -203,6 +221,17 @@ def test_facts_and_citations():
 
 
 # -- Entity Retrieval --
+
+
+def test_an_answer_that_begins_with_yes_counts_as_yes():
+    class Wordy:
+        def read(self, question, context=()):
+            return "Yes, it is" if question.startswith("is") else "No. 5"
+
+    asked = [DatasetQuestion("Is it?", ("Yes.",)), DatasetQuestion("Is it?", ("no",)), DatasetQuestion("Which?", ("No. 5",)), DatasetQuestion("What?", ("Norway",))]
+    with build_own_articles(DOCUMENTS) as articles:
+        tables = reproduce_entity_retrieval([], {"FactoidQA": asked}, articles, reader=Wordy())
+    assert value(tables, "Table 2", "Closed-book", "FactoidQA EM") == 50.0
 
 
 def test_entity_retrieval_by_hand():

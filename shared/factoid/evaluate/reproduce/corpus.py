@@ -26,6 +26,7 @@ KINDS = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
 _QUERIES = 256  # in one search
 _VECTORS_ALONE = Weights(0, 0)
+_MOST_PASSAGES = 1000  # in which the name of an entity is counted
 
 
 class PaperCorpus:
@@ -199,9 +200,6 @@ def popularity(store: UnitStore, questions: Sequence[DatasetQuestion]) -> list[f
             value = counts[question.entities[0]]
         values.append(value)
     return values
-
-
-_MOST_PASSAGES = 1000
 
 
 def sizes(questions: Mapping[str, Sequence[DatasetQuestion]]) -> str:

@@ -30,7 +30,7 @@ from factoid.readers import Reader
 from factoid.split import WORDS
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Hit
-from factoid.words import cut_words
+from factoid.words import count_words, cut_words
 
 PAPER = "dense-x"
 SETS = ("NQ", "TQA", "WebQ", "SQuAD", "EQ")
@@ -182,7 +182,7 @@ class _Run:
             return
         texts = [question.text for question in questions]
         for budget in _BUDGETS:
-            short = [cut_words(context, budget) for context in contexts]
+            short = [_first_words(hits, budget) for hits in ranked]
             right = []
             answers = read_all(self._reader, texts, short)
             for question, answer in zip(questions, answers, strict=True):
@@ -274,7 +274,25 @@ def cross_task_table(
     return new_table(PAPER, "Section 5.2", title, ordered, published=printed)
 
 
-def read_all(reader: Reader, questions: Sequence[str], contexts: Sequence[str]) -> list[str]:
+def _first_words(hits: Sequence[Hit], words: int) -> list[str]:
+    """Return the ranked texts up to so many words in all, the last one cut.
+
+    Joined by spaces they are the paper's context; a reader may also take them one by one.
+    """
+    texts = []
+    room = words
+    for hit in hits:
+        if room <= 0:
+            break
+        text = cut_words(hit.unit.text, room)
+        texts.append(text)
+        room -= count_words(text)
+    return texts
+
+
+def read_all(
+    reader: Reader, questions: Sequence[str], contexts: Sequence[Sequence[str]]
+) -> list[str]:
     """Return a reader's answers, in batches if it can."""
     batch = getattr(reader, "read_batch", None)
     if batch is not None:

@@ -10,7 +10,12 @@ from statistics import fmean
 from factoid.encode import Encoder
 from factoid.entities import AnnotatedLinker, ArticleStore, EntityLinker, EntityRetriever
 from factoid.errors import InvalidInputError
-from factoid.evaluate.answers import has_answer_normalized, score_answers, score_yes_no
+from factoid.evaluate.answers import (
+    has_answer_normalized,
+    normalize_answer,
+    score_answers,
+    score_yes_no,
+)
 from factoid.evaluate.datasets import DatasetQuestion
 from factoid.evaluate.rankings import judge, mrr, ndcg, top_k_accuracy
 from factoid.evaluate.reproduce.corpus import (
@@ -19,7 +24,7 @@ from factoid.evaluate.reproduce.corpus import (
     search_words,
     sizes,
 )
-from factoid.evaluate.reproduce.dense_x import NAMES
+from factoid.evaluate.reproduce.dense_x import NAMES, read_all
 from factoid.evaluate.reproduce.tables import ReproducedTable, beside_published, new_table
 from factoid.readers import Reader, document_text, normalize_question
 from factoid.units import Document, Granularity, Hit
@@ -30,6 +35,7 @@ _WORDS = (50, 100, 300, 1000)
 _DEPTHS = (1, 2, 3, 4, 5, 20, 100)  # of Figure 3
 _MOST = 100
 _READ = 4  # documents in a prompt (§4.4)
+_YES_NO = ("yes", "no")
 
 Measured = dict[tuple[str, str], float]
 Retrieved = list[list[str]]  # for each question the texts, best first
@@ -138,7 +144,8 @@ class _Run:
                 accuracy = top_k_accuracy(relevant, depth)
                 self._found[row, f"{asked.name} top-{depth}"] = 100 * accuracy
         if self._reader is not None:
-            scores = score_answers(_read(self._reader, asked, retrieved), asked.answers)
+            predictions = read_all(self._reader, asked.texts, _first(retrieved))
+            scores = score_answers(*_yes_no_as_words(predictions, asked.answers))
             self._answered[row, f"{asked.name} EM"] = 100 * scores.exact_match
             self._answered[row, f"{asked.name} F1"] = 100 * scores.f1
 
@@ -174,7 +181,7 @@ class _Run:
         if self._reader is None:
             return
         truths = [bool(question.truth) for question in asked.questions]
-        scores = score_yes_no(_read(self._reader, asked, retrieved), truths)
+        scores = score_yes_no(read_all(self._reader, asked.texts, _first(retrieved)), truths)
         self._yes_no[row, f"{asked.name} Acc."] = 100 * scores.accuracy
         self._yes_no[row, f"{asked.name} Inv #"] = float(scores.invalid)
 
@@ -223,14 +230,34 @@ def _texts(ranked: Sequence[Sequence[Hit]]) -> Retrieved:
     return texts
 
 
-def _read(reader: Reader, asked: _Set, retrieved: Retrieved) -> list[str]:
-    """Return a reader's answers from the first documents, in batches if it can."""
-    contexts = [texts[:_READ] for texts in retrieved]
-    batch = getattr(reader, "read_batch", None)
-    if batch is not None:
-        answers: list[str] = batch(asked.texts, contexts)
-        return answers
-    answers = []
-    for text, context in zip(asked.texts, contexts, strict=True):
-        answers.append(reader.read(text, context))
-    return answers
+def _yes_no_as_words(
+    predictions: Sequence[str], answers: Sequence[Sequence[str]]
+) -> tuple[list[str], list[Sequence[str]]]:
+    """Return answers to score: of a yes-or-no question, what begins with either is that word.
+
+    Only so are the published scores of FactoidQA what they are.
+    """
+    said = []
+    expected: list[Sequence[str]] = []
+    for prediction, right in zip(predictions, answers, strict=True):
+        words = list(map(_word, right))
+        if any(word in _YES_NO for word in words):
+            said.append(_word(prediction))
+            expected.append(words)
+        else:
+            said.append(prediction)
+            expected.append(right)
+    return said, expected
+
+
+def _word(answer: str) -> str:
+    """Return "yes" or "no" for an answer that begins with the word, else the answer."""
+    words = normalize_answer(answer).split()
+    if words and words[0] in _YES_NO:
+        return words[0]
+    return answer
+
+
+def _first(retrieved: Retrieved) -> Retrieved:
+    """Return the documents that are read (§4.4)."""
+    return [texts[:_READ] for texts in retrieved]

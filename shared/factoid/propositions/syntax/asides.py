@@ -69,22 +69,8 @@ def describe(
         return None  # "a tablet that keeps track of ids issued so far"
     if not relative and tree.tags[child] != "VBN":
         return None
-    # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
-    predicate = (
-        noun == head
-        and tree.child(noun, "cop") is not None
-        and determiner(tree, noun) in ("a", "an")
-    )
-    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
-        predicate = False  # "is to a member who …", "is no law that …"
-    for other in tree.all(noun, "conj"):
-        predicate &= not tree.has_word(
-            tree.all(other, "cc"), ("or",)
-        )  # "is a list or a map that …"
-    if predicate and subject_head is not None:
-        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
-        predicate &= tree.lower[subject_head] not in _CASES
+    predicate = _is_predicate(tree, head, noun)
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
@@ -105,6 +91,12 @@ def describe(
     ):
         return None  # "The signs are a light that flashes"
     is_last = not any(map(tree.is_word, range(end, len(tree.words))))
+    if (
+        is_set_off(tree, child)
+        and child > head
+        and not {"if", "unless"}.isdisjoint(tree.lower[:head])
+    ):
+        return None  # "If it works, you come to the page, where …"
     is_subject = noun == head or (subject_head is not None and noun in tree.subtree(subject_head))
     is_inside = not is_last and not is_subject and not _is_closed(tree, end)
     if is_set_off(tree, child) and is_inside:
@@ -113,18 +105,49 @@ def describe(
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
         return _relative(tree, head, noun, child, list(antecedent))
-    if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
-        # Too little for a fact; more often a past tense that was tagged as a participle.
+    if not _is_participle(tree, head, noun, child):
         return None
-    leading = range(_first_word(tree, child), child)
-    if not all(tree.tags[token] == "RB" for token in leading):
-        return None  # "(as defined in …)"
-    is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
-    unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
-    if unclear and tree.words[child - 1] != "(":
-        return None  # another noun may be meant
     described = subject_head if predicate else noun
     return Statement([*antecedent, copula(tree, head, described)])
+
+
+def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
+    """Return whether a phrase is surely a participle of this noun, and says enough for a fact."""
+    words = [token for token in tree.subtree(child) if tree.is_word(token)]
+    start = tree.subtree(noun)[0]
+    is_aside_itself = start > 0 and tree.words[start - 1] == ","
+    if len(words) < 2 or is_aside_itself or tree.lower[child] in ("given", "provided"):
+        return False  # "(recommended)", "…, in the language, associated with …"
+    if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
+        # Too little for a fact; more often a past tense that was tagged as a participle.
+        return False
+    leading = range(_first_word(tree, child), child)
+    if not all(tree.tags[token] == "RB" for token in leading):
+        return False  # "(as defined in …)"
+    is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
+    unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
+    # Otherwise another noun may be meant.
+    return not unclear or tree.words[child - 1] == "("
+
+
+def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
+    """Return whether a noun is the predicate of "X is a …", so that what is true of it is of X."""
+    subject_head = tree.subjects[head]
+    predicate = (
+        noun == head
+        and tree.child(noun, "cop") is not None
+        and determiner(tree, noun) in ("a", "an")
+    )
+    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
+        predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
+    if predicate and subject_head is not None:
+        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
+        predicate &= tree.lower[subject_head] not in _CASES
+    return predicate
 
 
 def _relative(
@@ -150,7 +173,9 @@ def _relative(
         named = all(
             tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between
         )
+        case = tree.child(noun, "case")
         is_inner = head not in (noun, tree.heads[noun])
+        is_inner |= case is not None and tree.lower[case] in _LOCAL | {"to"}
         if word in ("which", "that") and (is_inner or not _is_surely(tree, noun, verb)):
             return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
@@ -251,22 +276,21 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     return True
 
 
-def _apposition(
-    tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
-) -> Statement | None:
-    """State "X, a chemist, …" as "X is a chemist".
-
-    Likewise, "his wife, Anna, …" becomes "Anna is his wife".
-    """
+def _may_be_apposition(
+    tree: Tree, head: int, noun: int, child: int, subject: Sequence[Item]
+) -> bool:
+    """Return whether a phrase behind a noun may describe it, or name it."""
     if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
-        return None
+        return False
     if tree.subjects[child] is not None or not tree.tags[_first_word(tree, child)].startswith(
         _NOMINAL
     ):
-        return None  # "(formerly, faults were ignored)", "(i.e. the valve)"
+        return False  # "(formerly, faults were ignored)", "(i.e. the valve)"
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
-        return None
+        return False
+    if words[0] == "(" and len(words) <= 3 and words[1].isupper():
+        return False  # "(CMP)" is a short form
     if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in (
         "thanks",
         "see",
@@ -274,16 +298,28 @@ def _apposition(
         "ie",
         "aka",
     ):
-        return None
+        return False
     is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
     if (
         is_aside
         and tree.child(head, "obj", "cop", "aux:pass") is None
         and tree.tags[child] not in PROPER
     ):
-        return None  # "grants, during the term, a license": an object
-    if tree.subjects[head] is None and not subject and tree.tags[head] in ("VBD", "VBN"):
-        return None  # "Added the client, X": it is not known when X was one
+        return False  # "grants, during the term, a license": an object
+    # "Added the client, X": it is not known when X was one.
+    is_untimed = tree.subjects[head] is None and tree.tags[head] in ("VBD", "VBN")
+    return bool(subject) or not is_untimed
+
+
+def _apposition(
+    tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
+) -> Statement | None:
+    """State "X, a chemist, …" as "X is a chemist".
+
+    Likewise, "his wife, Anna, …" becomes "Anna is his wife".
+    """
+    if not _may_be_apposition(tree, head, noun, child, subject):
+        return None
     reverse = tree.tags[child] in PROPER  # then the apposition is the name
     name, role = (child, noun) if reverse else (noun, child)
     determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in (
@@ -312,6 +348,8 @@ def _apposition(
         return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
+    if reverse and tree.has_word(tree.subtree(child), ("and", "or")):
+        return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
         return None  # "in the case of a device, Ubuntu Server"
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:

@@ -64,7 +64,7 @@ _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
 # Tags before "and" where both verbs share what follows.
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})
-_BREAKS = (";", ":", "–", "—", "--")
+_BREAKS = (";", "–", "—", "--")  # behind a colon the propositionizer parses again
 _DASH_BREAKS = frozenset({"–", "—", "--"})
 _CONDITIONS = frozenset("if unless when whenever once where provided".split())
 _TRAILING_CONDITIONS = _CONDITIONS | {"until"}
@@ -75,7 +75,7 @@ _ADVERBS = frozenset(
     "otherwise almost yet perhaps".split()
 )
 _SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
-_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever"})
+_ALWAYS_LIMITING = frozenset({"if", "unless", "whenever", "until"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
@@ -207,6 +207,9 @@ class _Splitter:
                     for token in self._fronted(head, joined):
                         if token not in cut:
                             lead += tree.subtree(token, cut)
+                    limits = [at for at in range(head) if tree.lower[at] in _ALWAYS_LIMITING]
+                    if not set(limits) <= set(lead):
+                        continue  # the condition would be lost
                     if lead and tree.words[lead[-1] + 1] == ",":
                         lead.append(lead[-1] + 1)
                     self._split_off(joined, cut, [*lead, *subject, *opening])
@@ -249,14 +252,12 @@ class _Splitter:
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _follows_break(self, first: int) -> bool:
-        """Return whether a clause begins at a semicolon, a colon or a dash.
+        """Return whether a clause begins at a semicolon or a dash.
 
         The second of two dashes closes an aside.
         """
         for token in range(max(first - 1, 0), first + 1):
             mark = self.tree.words[token]
-            if mark == ":" and not self.tree.spaces[token]:
-                return False  # "JSON:API"
             if mark in _DASH_BREAKS and not _DASH_BREAKS.isdisjoint(self.tree.words[:token]):
                 return False
             if mark in _BREAKS:
@@ -319,13 +320,22 @@ class _Splitter:
             if has_subject and not tree.has_tag(item, _FINITE_OR_BASE):
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
-            if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
-                return False  # "includes loans and any monies owed": a participle
-            for child in tree.children[joined]:
-                if child > joined and tree.deps[child] not in ("punct", "parataxis"):
-                    return True
-            return False
+            return self._is_past_clause(head, joined)
         return True
+
+    def _is_past_clause(self, head: int, joined: int) -> bool:
+        """Return whether a verb is surely in the past tense, and no participle of a noun."""
+        tree = self.tree
+        if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
+            return False  # "includes loans and any monies owed": a participle
+        if tree.child(joined, "obl:agent") is not None:
+            return False
+        if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
+            return False  # "will be waived and no failure consented to"
+        for child in tree.children[joined]:
+            if child > joined and tree.deps[child] not in ("punct", "parataxis"):
+                return True
+        return False
 
     def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
         """Return whether a conjunction without a comma may join smaller things.
@@ -410,6 +420,8 @@ class _Splitter:
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
+        if tree.has_word(before_verb, ("ought",)):
+            return False
         if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
             return False  # "and brand logos": a noun that was read as a verb
         others = [token for token in before_verb if tree.tags[token] in NOUN]
@@ -533,6 +545,8 @@ class _Splitter:
             return True  # "Note that A, and that B"
         for token in range(start):
             word = tree.lower[token]
+            if word == "when" and token > head and "," not in tree.words[token:start]:
+                return True  # "even when it is broken and cannot be started"
             if word in _ALWAYS_LIMITING or (word in _CONDITIONS and token < head):
                 return not (word in _TIMES and tree.is_past(head))
         return False
@@ -578,6 +592,9 @@ class _Splitter:
                     continue
                 if _is_entangled(tree, head, child):
                     continue
+                start = tree.subtree(child)[0]
+                if child > head and "," not in tree.words[start - 1 : start + 1]:
+                    continue  # "it changed while we read it": a time
                 if tree.lower[mark] == "while" and self._is_in_progress(head, child):
                     continue  # "while the pump is running, it …": a time
                 phrase = tree.subtree(child)
@@ -597,6 +614,7 @@ class _Splitter:
             # "Born in Oslo, she …", not "when asked".
             opens = (
                 tree.subtree(child)[0] == 0
+                and (child == 0 or tree.tags[0] == "RB")
                 and tree.tags[0] != "IN"
                 and tree.lower[0] not in _SUBORDINATORS
             )

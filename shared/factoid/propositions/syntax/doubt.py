@@ -56,10 +56,17 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         if _ends_early(tree, items):
             return True
     for items in statements[1:]:
-        if items and isinstance(items[0], int) and tree.tags[items[0]] in _FINITE:
+        first = 0
+        while first < len(items) - 1 and _is_adverb(tree, items[first]):
+            first += 1
+        if isinstance(items[first], int) and tree.tags[int(items[first])] in _FINITE:
             return True  # a statement without its subject
     opening = tokens(statements[0])  # "If it rains, …", which may be repeated
     return any(_depends(tree, items, opening) for items in statements[1:])
+
+
+def _is_adverb(tree: Tree, item: Item) -> bool:
+    return isinstance(item, int) and (tree.tags[item] in ("RB", "CC") or not tree.is_word(item))
 
 
 def loses_negation(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:

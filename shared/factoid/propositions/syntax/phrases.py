@@ -21,6 +21,7 @@ _AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split
 _SHORT_AUXILIARIES = frozenset("'s ’s 're ’re 've ’ve 'll ’ll".split())
 _LIKEWISE = frozenset({"so", "neither", "nor"})
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
+_BRACKETS = (("(", ")"), ("[", "]"))
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
 _TRAILING = frozenset(",;:–—-(")
 # Relations allowed in a repeated noun phrase.
@@ -83,6 +84,9 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     whole = tree.subtree(noun)
     if not set(range(phrase[0], phrase[-1])) <= set(whole):
         return []  # other words stand between its own
+    words = [tree.words[token] for token in phrase]
+    if any(words.count(left) != words.count(right) for left, right in _BRACKETS):
+        return []
     if tree.has_word(phrase, ("but",)):
         return []  # two contrasted phrases are not one subject
     if tree.tags[phrase[0]] in ("IN", "TO", *RELATIVE_TAGS) or _is_cut_short(tree, noun, phrase):

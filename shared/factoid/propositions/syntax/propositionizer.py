@@ -17,12 +17,18 @@ from factoid.propositions.syntax.tree import SUBJECT, Tree, load_parser, tokeniz
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 12  # raise when the same text may give other propositions
+VERSION = 13  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
 # Characters allowed between the top of a document and its first passage, apart from the title.
 _FRONT = 200
+# Words that English lacks; a sentence with many of them is in another language.
+_FOREIGN = frozenset(
+    "le la les des du une est dans pour avec sur ce cette der das und ist nicht ein eine mit von "
+    "el los las que por para con una è il della che gli het een van niet".split()
+)
+_SHARE = 10  # of words to one of these
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
 # Content words of a fact; very short ones are close to too many questions for dense retrieval.
 _MIN_WORDS = 4
@@ -95,7 +101,7 @@ class SyntaxPropositionizer:
 
     def _split(self, tree: Tree, sentence: str, discourse: Discourse) -> list[str]:
         mentions = discourse.read(tree)
-        if len(tree.words) > _WHOLE:
+        if len(tree.words) > _WHOLE or not _is_english(tree):
             return [sentence]
         names = {token: len(mention.text.split()) for token, mention in mentions.items()}
         statements = split_clauses(tree, min_words=_MIN_WORDS, names=names)
@@ -126,6 +132,12 @@ def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:
     return True
 
 
+def _is_english(tree: Tree) -> bool:
+    """Return whether a sentence is English, as far as its small words show."""
+    foreign = sum(word in _FOREIGN for word in tree.lower)
+    return foreign < 2 or foreign * _SHARE < len(tree.words)
+
+
 def _announces(tree: Tree) -> bool:
     """Return whether a part of a sentence says nothing without the next one.
 
@@ -133,6 +145,8 @@ def _announces(tree: Tree) -> bool:
     """
     if len(tree.words) < _MIN_WORDS or tree.words[-1] == ":" or tree.lower[:2] == ["in", "case"]:
         return True
+    if tree.tags[-1] == "CD":
+        return True  # "District 1: Oslo"
     if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
         return True
     return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower
@@ -147,6 +161,8 @@ def _is_clause(tree: Tree) -> bool:
         return False  # "what we see and hear"
     if len(tree.all(tree.root, *SUBJECT)) > 1:
         return False
+    if "," in tree.words[:-1] and tree.tags[tree.words.index(",") + 1] in RELATIVE_TAGS:
+        return False  # "a branch, where it is tested, and another one"
     before = range(root_subject)
     opens_plainly = tree.tags[0] not in ("IN", "RB", "CC", "TO", "WRB")
     if tree.tags[0] == "CD" or tree.child(tree.root, "mark") is not None:
@@ -188,7 +204,8 @@ def _sentences(passage: Unit) -> list[_Sentence]:
             continue
         parts = [part for part in _BREAK.split(text) if part]
         is_quoted = any(part.count('"') % 2 or part.count("`") % 2 for part in parts)
-        if len(parts) < 2 or "(" in text or is_quoted:
+        is_plain = all(part[0].isalnum() or part[0] in '`"“' for part in parts)
+        if len(parts) < 2 or "(" in text or "[" in text or is_quoted or not is_plain:
             sentences.append(_Sentence(text, [text], begins))
         else:
             sentences.append(_Sentence(text, [text, *parts], begins))

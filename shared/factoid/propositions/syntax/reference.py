@@ -88,7 +88,8 @@ _ALSO_THINGS = frozenset(
     "model host agent driver operator editor client reader writer worker head holder boss".split()
 )
 _RELATIONAL = frozenset(
-    "advantage aim benefit goal idea intent point problem purpose reason rest result role".split()
+    "advantage aim benefit difference exception goal idea intent point problem purpose reason rest "
+    "result role".split()
 )
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
@@ -510,27 +511,7 @@ class Discourse:
                 return None
             return Entity(mention.text, self._kind(mention.text), proper=True)
         proper = tree.tags[subject] in PROPER
-        if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
-            return None
-        if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
-            return None
-        before = tree.tags[first - 1 : first] if first else []
-        is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
-        if is_listed and tree.child(first - 2, "case") is None:
-            return None  # "Kettles, irons, cookers are …"
-        if not NOUN.isdisjoint(before) or before == ["CD"]:
-            return None  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
-        if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
-            return None  # "The low level API", of which "API" was read as something else
-        if tree.lower[subject] in _RELATIONAL and tree.child(subject, "nmod") is not None:
-            return None  # "The purpose of the interview …. It …"
-        if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
-            return None  # "The type `Map` is …": it is not known where the subject ends
-        if (
-            tree.tags[subject] not in NOUN
-            or len(phrase) > _LONGEST_NAME
-            or _is_unnamed(tree, subject, phrase)
-        ):
+        if not _may_be_referent(tree, subject, phrase):
             return None
         plain = _without_article(" ".join([tree.words[token] for token in phrase])).lower()
         for heading in self.headings.entities:
@@ -563,6 +544,31 @@ class Discourse:
             return Entity(name, self._kind(name), proper=True)
         noun_kind = EntityKind.PERSON if tree.lower[subject] in PEOPLE else EntityKind.THING
         return Entity(name, noun_kind)
+
+
+def _may_be_referent(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
+    """Return whether later pronouns may mean a subject: where its phrase ends is certain."""
+    first = phrase[0]
+    if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
+        return False
+    if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
+        return False
+    before = tree.tags[first - 1 : first] if first else []
+    is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
+    if is_listed and tree.child(first - 2, "case") is None:
+        return False  # "Kettles, irons, cookers are …"
+    if not NOUN.isdisjoint(before) or before == ["CD"]:
+        return False  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
+    if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
+        return False  # "The low level API", of which "API" was read as something else
+    if tree.lower[subject] in _RELATIONAL:
+        return False  # "The purpose of the interview …. It …"
+    if any(tree.words[token] in ("[", "]", "(", ")") for token in range(first, phrase[-1])):
+        return False
+    if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
+        return False  # "The type `Map` is …": it is not known where the subject ends
+    is_short = tree.tags[subject] in NOUN and len(phrase) <= _LONGEST_NAME
+    return is_short and not _is_unnamed(tree, subject, phrase)
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
@@ -620,8 +626,9 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
-    if tree.tags[phrase[0]] == "VBG":
-        return True  # "Sharing files …"
+    second = tree.tags[phrase[0] + 1] if len(phrase) > 1 else ""
+    if tree.tags[phrase[0]] == "VBG" or (tree.tags[phrase[0]] == "VBN" and second == "IN"):
+        return True  # "Sharing files …", "Written in C …"
     for token in phrase:
         if tree.words[token][0] in '([“"/' or (
             tree.tags[token] in VERB and tree.deps[token] != "amod"

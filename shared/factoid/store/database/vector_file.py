@@ -45,7 +45,7 @@ _CHECKSUM = 4  # bytes
 _BLOCK = 10_000  # records that are copied or checked at a time
 _WRITTEN = 1_000  # vectors that become records at a time: their memory is used again
 _GROWN = 1.5  # by which memory grows
-_HIGHEST = 1 << 62  # row
+_HIGHEST = 1 << 62  # row, and byte of a file
 _NAME = re.compile("[0-9a-f]{16}")
 
 
@@ -139,6 +139,7 @@ class VectorFile:
 
         Raises:
             StoreError: They cannot be written.
+            DamagedRowError: No file is as long.
         """
         place = len(self._listed) + first - self._before - 1
         end = place + len(vectors)
@@ -151,9 +152,12 @@ class VectorFile:
                     self._checked = np.ones(len(grown), np.bool_)
                 self._numbers[place:end] = self._records(first, vectors)
             return
+        record_size = self._width * self.dtype.itemsize
+        if self._begin + end * record_size > _HIGHEST:
+            raise DamagedRowError("vectors", what="the last row of")
         try:
             with self.path.open("r+b") as out:
-                out.seek(self._begin + place * self._width * self.dtype.itemsize)
+                out.seek(self._begin + place * record_size)
                 for start in range(0, len(vectors), _WRITTEN):
                     block = vectors[start : start + _WRITTEN]
                     out.write(self._records(first + start, block).data)

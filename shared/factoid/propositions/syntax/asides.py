@@ -59,18 +59,27 @@ def describe(
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut, subject)
-    end = tree.subtree(child)[-1] + 1
-    ends_openly = end <= head and tree.is_word(end - 1) and tree.is_word(end)
-    if ends_openly and is_set_off(tree, child):
-        return None  # "The log, which is a list of events received, …" has to end with a mark
     relative = tree.deps[child] == "acl:relcl"
-    first = min(tree.all(noun, "acl", "acl:relcl"), default=child)
-    if first < child and tree.child(child, "cc") is None:
-        return None  # "a tablet that keeps track of ids issued so far"
+    if _is_unclear(tree, head, noun, child):
+        return None
     if not relative and tree.tags[child] != "VBN":
         return None
+    # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
-    predicate = _is_predicate(tree, head, noun)
+    predicate = (
+        noun == head
+        and tree.child(noun, "cop") is not None
+        and determiner(tree, noun) in ("a", "an")
+    )
+    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
+        predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
+    if predicate and subject_head is not None:
+        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
+        predicate &= tree.lower[subject_head] not in _CASES
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
@@ -90,17 +99,8 @@ def describe(
         and not agrees(tree, subject_head, child)
     ):
         return None  # "The signs are a light that flashes"
-    is_last = not any(map(tree.is_word, range(end, len(tree.words))))
-    if (
-        is_set_off(tree, child)
-        and child > head
-        and not {"if", "unless"}.isdisjoint(tree.lower[:head])
-    ):
-        return None  # "If it works, you come to the page, where …"
-    is_subject = noun == head or (subject_head is not None and noun in tree.subtree(subject_head))
-    is_inside = not is_last and not is_subject and not _is_closed(tree, end)
-    if is_set_off(tree, child) and is_inside:
-        return None  # "runs from Oslo, which is …, to Bergen"
+    if is_set_off(tree, child) and _may_mean_more(tree, head, noun, child):
+        return None
     if relative:
         if predicate and tree.child(child, "nmod:poss") is None and _has_whose(tree, child):
             return None  # "A vector is a list whose last part is left out"
@@ -128,26 +128,6 @@ def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
     # Otherwise another noun may be meant.
     return not unclear or tree.words[child - 1] == "("
-
-
-def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
-    """Return whether a noun is the predicate of "X is a …", so that what is true of it is of X."""
-    subject_head = tree.subjects[head]
-    predicate = (
-        noun == head
-        and tree.child(noun, "cop") is not None
-        and determiner(tree, noun) in ("a", "an")
-    )
-    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
-        predicate = False  # "is to a member who …", "is no law that …"
-    for other in tree.all(noun, "conj"):
-        predicate &= not tree.has_word(
-            tree.all(other, "cc"), ("or",)
-        )  # "is a list or a map that …"
-    if predicate and subject_head is not None:
-        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
-        predicate &= tree.lower[subject_head] not in _CASES
-    return predicate
 
 
 def _relative(
@@ -221,6 +201,29 @@ def _is_formula(tree: Tree, phrase: Collection[int]) -> bool:
 def _is_closed(tree: Tree, end: int) -> bool:
     """Return whether a bracket closes before a token, or at it."""
     return ")" in tree.words[end - 1 : end + 1]
+
+
+def _is_unclear(tree: Tree, head: int, noun: int, child: int) -> bool:
+    """Return whether it is not known where an aside ends, or which noun it describes."""
+    end = tree.subtree(child)[-1] + 1
+    ends_openly = end <= head and tree.is_word(end - 1) and tree.is_word(end)
+    if ends_openly and is_set_off(tree, child):
+        return True  # "The log, which is a list of events received, …" has to end with a mark
+    first = min(tree.all(noun, "acl", "acl:relcl"), default=child)
+    # "a tablet that keeps track of ids issued so far"
+    return first < child and tree.child(child, "cc") is None
+
+
+def _may_mean_more(tree: Tree, head: int, noun: int, child: int) -> bool:
+    """Return whether an aside may belong to more than its noun."""
+    if child > head and not {"if", "unless"}.isdisjoint(tree.lower[:head]):
+        return True  # "If it works, you come to the page, where …"
+    end = tree.subtree(child)[-1] + 1
+    is_last = not any(map(tree.is_word, range(end, len(tree.words))))
+    subject = tree.subjects[head]
+    is_subject = noun == head or (subject is not None and noun in tree.subtree(subject))
+    # "runs from Oslo, which is …, to Bergen"
+    return not is_last and not is_subject and not _is_closed(tree, end)
 
 
 def _has_whose(tree: Tree, verb: int) -> bool:
@@ -334,18 +337,8 @@ def _apposition(
     )
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
-    if tree.deps[noun] == "nmod" and tree.lower[noun - 1] != "'s":
-        return None  # "the agreement of Twitter, a promise": either may be meant
-    inner = tree.subtree(child)[1:-1]
-    commas = [token for token in inner if tree.words[token] == ","]
-    if commas and tree.tags[commas[-1] + 1] in ("IN", "TO"):
-        return None  # "the tool, a library for files, to the project"
-    if tree.lower[_first_word(tree, child) + 1] == "same" or tree.has_word(
-        tree.children[noun], ("same",)
-    ):
+    if _is_no_description(tree, noun, child):
         return None
-    if tree.words[_first_word(tree, child)][0].isdigit():
-        return None  # "the act, 5 CFR 1320"
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
     if reverse and tree.has_word(tree.subtree(child), ("and", "or")):
@@ -366,6 +359,20 @@ def _apposition(
     if not description:
         return None
     return Statement(items=[*subject, *description])
+
+
+def _is_no_description(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether an apposition may belong to another noun, or names something else."""
+    if tree.deps[noun] == "nmod" and tree.lower[noun - 1] != "'s":
+        return True  # "the agreement of Twitter, a promise": either may be meant
+    inner = tree.subtree(child)[1:-1]
+    commas = [token for token in inner if tree.words[token] == ","]
+    if commas and tree.tags[commas[-1] + 1] in ("IN", "TO"):
+        return True  # "the tool, a library for files, to the project"
+    first = _first_word(tree, child)
+    if tree.lower[first + 1] == "same" or tree.has_word(tree.children[noun], ("same",)):
+        return True
+    return tree.words[first][0].isdigit()  # "the act, 5 CFR 1320"
 
 
 def _is_listed(tree: Tree, noun: int, child: int) -> bool:

@@ -291,8 +291,9 @@ class _Splitter:
             later = [other for other in conjuncts if other > joined]
             return any(tree.child(other, "cc") is not None for other in later)
         cc = conjunctions[0]
-        if tree.words[cc] == "/":
-            return False
+        is_misread = tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s")
+        if tree.words[cc] == "/" or is_misread:
+            return False  # a plural that was read as a verb
         if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
             return False  # "but since it is late – and dark – we stay"
         before = tree.lower[tree.subtree(head)[0] : cc]
@@ -304,14 +305,10 @@ class _Splitter:
         if before[-1:] == ["here"]:
             return False  # "here and there"
         has_subject = tree.subjects[joined] is not None
-        if tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s"):
-            return False  # a plural that was read as a verb
         if has_subject and before[-1:] != [","] and tree.tags[cc + 1] not in _LEADING_TAGS:
             return False  # 'via the fields "Group" and "Kind" lists …'
         if has_subject and tree.lower[cc + 1] in ("also", "only", "even", "not"):
-            return (
-                False  # "not only reads, but also writes files", where "writes" is read as a noun
-            )
+            return False  # "but also writes files": the verb was read as a noun
         if has_subject and before[-1:] != [","] and self._may_join_nouns(cc, head, joined):
             return False
         if before[-1:] == [","] and "," in before[:-1]:
@@ -320,22 +317,17 @@ class _Splitter:
             if has_subject and not tree.has_tag(item, _FINITE_OR_BASE):
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
-            return self._is_past_clause(head, joined)
-        return True
-
-    def _is_past_clause(self, head: int, joined: int) -> bool:
-        """Return whether a verb is surely in the past tense, and no participle of a noun."""
-        tree = self.tree
-        if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
-            return False  # "includes loans and any monies owed": a participle
-        if tree.child(joined, "obl:agent") is not None:
+            if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
+                return False  # "includes loans and any monies owed": a participle
+            if tree.child(joined, "obl:agent") is not None:
+                return False
+            if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
+                return False  # "will be waived and no failure consented to"
+            for child in tree.children[joined]:
+                if child > joined and tree.deps[child] not in ("punct", "parataxis"):
+                    return True
             return False
-        if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
-            return False  # "will be waived and no failure consented to"
-        for child in tree.children[joined]:
-            if child > joined and tree.deps[child] not in ("punct", "parataxis"):
-                return True
-        return False
+        return True
 
     def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
         """Return whether a conjunction without a comma may join smaller things.

@@ -506,12 +506,25 @@ class Discourse:
             return None
         first = phrase[0]
         if mention := mentions.get(first):
-            alone = len(phrase) == 1 + len(mention.covers)
-            if not alone:
+            if len(phrase) != 1 + len(mention.covers):
                 return None
             return Entity(mention.text, self._kind(mention.text), proper=True)
         proper = tree.tags[subject] in PROPER
-        if not _may_be_referent(tree, subject, phrase):
+        if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
+            return None
+        if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
+            return None
+        if _is_incomplete(tree, phrase):
+            return None
+        if tree.lower[subject] in _RELATIONAL:
+            return None  # "The purpose of the interview …. It …"
+        if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
+            return None  # "The type `Map` is …": it is not known where the subject ends
+        if (
+            tree.tags[subject] not in NOUN
+            or len(phrase) > _LONGEST_NAME
+            or _is_unnamed(tree, subject, phrase)
+        ):
             return None
         plain = _without_article(" ".join([tree.words[token] for token in phrase])).lower()
         for heading in self.headings.entities:
@@ -530,8 +543,6 @@ class Discourse:
             space = tree.spaces[token] if token + 1 in phrase else " "
             words.append(tree.words[token] + space)
         name = "".join(words).strip()
-        if any(tree.words[token] == "," for token in range(first, phrase[-1])):
-            return None
         has_inner_capital = any(map(str.isupper, tree.words[first][1:]))  # "CSRF"
         is_named = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
         capital = is_named or has_inner_capital
@@ -544,31 +555,6 @@ class Discourse:
             return Entity(name, self._kind(name), proper=True)
         noun_kind = EntityKind.PERSON if tree.lower[subject] in PEOPLE else EntityKind.THING
         return Entity(name, noun_kind)
-
-
-def _may_be_referent(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
-    """Return whether later pronouns may mean a subject: where its phrase ends is certain."""
-    first = phrase[0]
-    if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
-        return False
-    if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
-        return False
-    before = tree.tags[first - 1 : first] if first else []
-    is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
-    if is_listed and tree.child(first - 2, "case") is None:
-        return False  # "Kettles, irons, cookers are …"
-    if not NOUN.isdisjoint(before) or before == ["CD"]:
-        return False  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
-    if not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2]):
-        return False  # "The low level API", of which "API" was read as something else
-    if tree.lower[subject] in _RELATIONAL:
-        return False  # "The purpose of the interview …. It …"
-    if any(tree.words[token] in ("[", "]", "(", ")") for token in range(first, phrase[-1])):
-        return False
-    if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
-        return False  # "The type `Map` is …": it is not known where the subject ends
-    is_short = tree.tags[subject] in NOUN and len(phrase) <= _LONGEST_NAME
-    return is_short and not _is_unnamed(tree, subject, phrase)
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
@@ -622,6 +608,21 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
         meant = _MEN if who == "he" else _WOMEN
         return noun in meant
     return noun in LEXICON["relatives"] or noun in PEOPLE
+
+
+def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
+    """Return whether a noun phrase is only a part of a name or of a list."""
+    first = phrase[0]
+    before = tree.tags[first - 1 : first] if first else []
+    is_listed = first > 1 and tree.words[first - 1] == "," and tree.tags[first - 2] == "NNS"
+    if is_listed and tree.child(first - 2, "case") is None:
+        return True  # "Kettles, irons, cookers are …"
+    if not NOUN.isdisjoint(before) or before == ["CD"]:
+        return True  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
+    if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
+        return True
+    # "The low level API", of which "API" was read as something else
+    return not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2])
 
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:

@@ -64,8 +64,22 @@ def describe(
         return None
     if not relative and tree.tags[child] != "VBN":
         return None
+    # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
-    predicate = _is_predicate(tree, head, noun)
+    predicate = (
+        noun == head
+        and tree.child(noun, "cop") is not None
+        and determiner(tree, noun) in ("a", "an")
+    )
+    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
+        predicate = False  # "is to a member who …", "is no law that …"
+    for other in tree.all(noun, "conj"):
+        predicate &= not tree.has_word(
+            tree.all(other, "cc"), ("or",)
+        )  # "is a list or a map that …"
+    if predicate and subject_head is not None:
+        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
+        predicate &= tree.lower[subject_head] not in _CASES
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
@@ -114,26 +128,6 @@ def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
     # Otherwise another noun may be meant.
     return not unclear or tree.words[child - 1] == "("
-
-
-def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
-    """Return whether a noun is the predicate of "X is a …", so that what is true of it is of X."""
-    subject_head = tree.subjects[head]
-    predicate = (
-        noun == head
-        and tree.child(noun, "cop") is not None
-        and determiner(tree, noun) in ("a", "an")
-    )
-    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
-        predicate = False  # "is to a member who …", "is no law that …"
-    for other in tree.all(noun, "conj"):
-        predicate &= not tree.has_word(
-            tree.all(other, "cc"), ("or",)
-        )  # "is a list or a map that …"
-    if predicate and subject_head is not None:
-        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
-        predicate &= tree.lower[subject_head] not in _CASES
-    return predicate
 
 
 def _relative(

@@ -317,22 +317,17 @@ class _Splitter:
             if has_subject and not tree.has_tag(item, _FINITE_OR_BASE):
                 return False  # "on the ports A, B, and C is discouraged": a list
         if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
-            return self._is_past_clause(head, joined)
-        return True
-
-    def _is_past_clause(self, head: int, joined: int) -> bool:
-        """Return whether a verb is surely in the past tense, and no participle of a noun."""
-        tree = self.tree
-        if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
-            return False  # "includes loans and any monies owed": a participle
-        if tree.child(joined, "obl:agent") is not None:
+            if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
+                return False  # "includes loans and any monies owed": a participle
+            if tree.child(joined, "obl:agent") is not None:
+                return False
+            if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
+                return False  # "will be waived and no failure consented to"
+            for child in tree.children[joined]:
+                if child > joined and tree.deps[child] not in ("punct", "parataxis"):
+                    return True
             return False
-        if tree.tags[head] == "VBN" and tree.auxiliaries[head] and not tree.is_past(head):
-            return False  # "will be waived and no failure consented to"
-        for child in tree.children[joined]:
-            if child > joined and tree.deps[child] not in ("punct", "parataxis"):
-                return True
-        return False
+        return True
 
     def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
         """Return whether a conjunction without a comma may join smaller things.

@@ -23,6 +23,8 @@ _CASES = frozenset(
     "case example exception problem difference result reason solution option alternative way "
     "method approach goal aim first second latter former other one".split()
 )
+_POINTERS = frozenset({"it", "there", "this", "that"})
+_LEADS = frozenset({"thanks", "see", "eg", "ie", "aka"})  # to what is no description
 _NOMINAL = (
     "NN",
     "DT",
@@ -66,20 +68,7 @@ def describe(
         return None
     # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
-    predicate = (
-        noun == head
-        and tree.child(noun, "cop") is not None
-        and determiner(tree, noun) in ("a", "an")
-    )
-    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
-        predicate = False  # "is to a member who …", "is no law that …"
-    for other in tree.all(noun, "conj"):
-        predicate &= not tree.has_word(
-            tree.all(other, "cc"), ("or",)
-        )  # "is a list or a map that …"
-    if predicate and subject_head is not None:
-        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
-        predicate &= tree.lower[subject_head] not in _CASES
+    predicate = _is_predicate(tree, head, noun)
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
@@ -203,6 +192,20 @@ def _is_closed(tree: Tree, end: int) -> bool:
     return ")" in tree.words[end - 1 : end + 1]
 
 
+def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
+    """Return whether a noun is the predicate of "X is a …", so that X has what it has."""
+    is_one = tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
+    if noun != head or not is_one or tree.child(noun, "case") is not None:
+        return False  # "is to a member who …"
+    if _is_negated(tree, noun):
+        return False  # "is no law that …"
+    for other in tree.all(noun, "conj"):
+        if tree.has_word(tree.all(other, "cc"), ("or",)):
+            return False  # "is a list or a map that …"
+    subject = tree.subjects[head]
+    return subject is None or tree.lower[subject] not in _CASES | _POINTERS
+
+
 def _is_unclear(tree: Tree, head: int, noun: int, child: int) -> bool:
     """Return whether it is not known where an aside ends, or which noun it describes."""
     end = tree.subtree(child)[-1] + 1
@@ -294,13 +297,7 @@ def _may_be_apposition(
         return False
     if words[0] == "(" and len(words) <= 3 and words[1].isupper():
         return False  # "(CMP)" is a short form
-    if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in (
-        "thanks",
-        "see",
-        "eg",
-        "ie",
-        "aka",
-    ):
+    if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in _LEADS:
         return False
     is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
     if (

@@ -506,7 +506,7 @@ class Discourse:
             return None
         first = phrase[0]
         if mention := mentions.get(first):
-            if len(phrase) != 1 + len(mention.covers):
+            if len(phrase) > 1 + len(mention.covers):
                 return None
             return Entity(mention.text, self._kind(mention.text), proper=True)
         proper = tree.tags[subject] in PROPER

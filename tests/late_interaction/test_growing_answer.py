@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.late_interaction.growing_answer import GrowingAnswer, Stretch, claims_something, with_markers, without_markers
+from factoid.late_interaction.growing_answer import (
+    GrowingAnswer,
+    Stretch,
+    claims_something,
+    with_markers,
+    without_markers,
+)
 from factoid.sentences import sentence_spans
 
 MARKDOWN = """Founded in 1890 (see v2.0. Really), e.g. by Dr. A. Berg, it is 3.5 m tall [1]. [2] He said: "It lies deep." Then
@@ -35,7 +41,21 @@ z = 3
 Last words [2, 3]. And a **bold one.** More.
 """  # noqa: W291 - white space at the end of a line
 PIECES = "Anna ¦sang. ¦Dr. ¦B¦(c¦). ¦`x.¦` ¦\n¦\n\n¦- ¦# ¦```\n¦3.5 ¦[1]¦! ¦。¦「¦」".split("¦")
-PIECES += ['"', "| ", "e.g. ", "?", "**", "<b>", "    ", "[2, 3] ", "(http://a.b)", "🙂", "\r\n", "~~~", "1. "]
+PIECES += [
+    '"',
+    "| ",
+    "e.g. ",
+    "?",
+    "**",
+    "<b>",
+    "    ",
+    "[2, 3] ",
+    "(http://a.b)",
+    "🙂",
+    "\r\n",
+    "~~~",
+    "1. ",
+]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
@@ -59,11 +79,19 @@ def test_stretches_add_up_to_the_answer_however_it_is_cut(text: str, places: lis
 
 @pytest.mark.parametrize(
     "text",
-    [MARKDOWN, "東京は首都です。「はい。」と言った。 End.", "No end", "", "v2.0 is out. U.S. firms use it. Yes."],
+    [
+        MARKDOWN,
+        "東京は首都です。「はい。」と言った。 End.",
+        "No end",
+        "",
+        "v2.0 is out. U.S. firms use it. Yes.",
+    ],
 )
 def test_sentences_are_those_of_the_splitter(text: str) -> None:
     whole = GrowingAnswer(text).finish()
-    assert [stretch.sentence for stretch in whole if stretch.sentence] == [text[a:b] for a, b in sentence_spans(text)]
+    assert [stretch.sentence for stretch in whole if stretch.sentence] == [
+        text[a:b] for a, b in sentence_spans(text)
+    ]
     assert grow(list(text)) == grow([text]) == whole
 
 
@@ -73,15 +101,24 @@ def test_a_sentence_leaves_when_a_word_of_the_next_one_is_complete() -> None:
     assert growing.feed("Th") == []
     [first] = growing.feed("en ")
     assert first.text == 'He said: "Dr. Berg is here."'
-    assert growing.feed("it rained and. so on. (But") == []  # no sentence begins with a small letter
+    assert (
+        growing.feed("it rained and. so on. (But") == []
+    )  # no sentence begins with a small letter
     assert [stretch.text for stretch in growing.feed(" now. ")] == [" Then it rained and. so on."]
     [second] = growing.finish()
     assert (second.text, second.start, second.end) == (" (But now. ", 1, 10)
 
 
 def test_code_and_headings_are_no_prose() -> None:
-    kinds = {stretch.text[stretch.start : stretch.end][:9]: stretch.is_prose for stretch in grow([MARKDOWN])}
-    assert {start for start, is_prose in kinds.items() if not is_prose} == {"```python", "Heading o", "Name | Ye"}
+    kinds = {
+        stretch.text[stretch.start : stretch.end][:9]: stretch.is_prose
+        for stretch in grow([MARKDOWN])
+    }
+    assert {start for start, is_prose in kinds.items() if not is_prose} == {
+        "```python",
+        "Heading o",
+        "Name | Ye",
+    }
 
 
 @pytest.mark.parametrize(
@@ -100,11 +137,68 @@ def test_code_and_headings_are_no_prose() -> None:
         ("Oslo【4:0†source】 and 【12†a.pdf】 Bergen 【3】.", "Oslo and Bergen."),
         ("Le 【2024年】 stays", "Le 【2024年】 stays"),
         ("It follows (see Eq. [2]) from Fig. [3] [4].", "It follows (see Eq. [2]) from Fig. [3]."),
-        ("According to [1], and as table [2] says, see [3].", "According to [1], and as table [2] says, see [3]."),
-        ("The index lies in [0, 1]; a[1] is the [1]: first.", "The index lies in [0, 1]; a[1] is the [1]: first."),
+        (
+            "According to [1], and as table [2] says, see [3].",
+            "According to [1], and as table [2] says, see [3].",
+        ),
+        (
+            "The index lies in [0, 1]; a[1] is the [1]: first.",
+            "The index lies in [0, 1]; a[1] is the [1]: first.",
+        ),
+        # runs
+        ("It sank [1]-[3], and rose [4]–[6].", "It sank, and rose."),
+        ("It sank [1], [2] and [3].", "It sank."),
+        ("It sank [1][2]; it rose [3] [4–6]. [7] - [9]", "It sank; it rose."),
+        (
+            "It sank ([1], [2]), Vasa (a ship)[3] rose<sup>[4]</sup>.",
+            "It sank, Vasa (a ship) rose.",
+        ),
+        ("It sank [1; 2] and rose [3 and 4], [5, 6, and 7].", "It sank and rose."),
+        ("Eqs. [2]-[4] hold, see [2] and [3].", "Eqs. [2]-[4] hold, see [2] and [3]."),
+        # other marks
+        ("It sank[^1][^2]. It rose.[^3]", "It sank. It rose."),
+        ("[^1]: http://x.y", "[^1]: http://x.y"),
+        ("It sank [1](http://x.y/a) and rose [2](#c).", "It sank and rose."),
+        ("It sank [doc1] and rose [Source 2], [citation:3].", "It sank and rose."),
+        ("It sank.¹ The king knew¹,² it¹.", "It sank. The king knew it¹."),
+        ("It sank<sup>1,2</sup> on 5 m² or x<sup>2</sup>.", "It sank on 5 m² or x<sup>2</sup>."),
+        ("E = mc², sin²x, 10² feet², Ca²⁺, (x + 1)²", "E = mc², sin²x, 10² feet², Ca²⁺, (x + 1)²"),
     ],
 )
 def test_markers_are_taken_out(sentence: str, bare: str) -> None:
+    assert without_markers(sentence) == bare
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Set x = [1, 2, 3] first.",
+        "Set y := [1].",
+        "The list [1, 2, 3] has three items.",
+        "[1, 2, 3] has three items.",
+        "sorted([3, 1, 2]) returns [1, 2, 3].",
+        "[1, 2, 3].append(4)",
+        "The values are [1, 2] and the output is: [1, 2, 3].",
+        "Rate it on a scale [1-5], in the range [2, 4].",
+        "It is my_list[1] or find(x)[2].",
+        "for x in [1, 2, 3]",
+    ],
+)
+def test_lists_stay(sentence: str) -> None:
+    assert without_markers(sentence) == sentence
+
+
+@pytest.mark.parametrize(
+    ("sentence", "bare"),
+    [
+        ("The treaty is on the list [1].", "The treaty is on the list."),
+        ("The ship [1, 2, 3] sank in 1628 [1, 2].", "The ship sank in 1628."),
+        ("Set x = [1, 2] [3].", "Set x = [1, 2]."),
+        ("Sources: [1, 2]", "Sources:"),
+        ("C++ [1] is old.", "C++ is old."),
+    ],
+)
+def test_marks_beside_words_of_lists(sentence: str, bare: str) -> None:
     assert without_markers(sentence) == bare
 
 
@@ -154,7 +248,8 @@ def test_what_claims_nothing(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["Nobody knows who built it.", "The treaty does not mention Norway.", "Reason: wind"]
+    "sentence",
+    ["Nobody knows who built it.", "The treaty does not mention Norway.", "Reason: wind"],
 )
 def test_claims(sentence: str) -> None:
     assert claims_something(sentence)
@@ -193,8 +288,15 @@ def test_long_answers_are_split_as_a_whole_is(text: str) -> None:
 def test_long_code_is_code_to_its_end() -> None:
     code = "".join(f"x{number} = a.b({number})\n\n" for number in range(400))
     text = f"Run this.\n\n```python\n{code}```\n\nIt prints a number."
-    stretches = [stretch for stretch in grow([text[at : at + 4] for at in range(0, len(text), 4)]) if stretch.sentence]
-    assert [stretch.sentence for stretch in stretches if stretch.is_prose] == ["Run this.", "It prints a number."]
+    stretches = [
+        stretch
+        for stretch in grow([text[at : at + 4] for at in range(0, len(text), 4)])
+        if stretch.sentence
+    ]
+    assert [stretch.sentence for stretch in stretches if stretch.is_prose] == [
+        "Run this.",
+        "It prints a number.",
+    ]
     assert len(stretches) > 10  # the code leaves in parts
 
 
@@ -227,7 +329,9 @@ def test_reasoning_is_no_prose(thought: str) -> None:
     assert changed == thought + " ".join(PROSE)
 
 
-@pytest.mark.parametrize("tag", ["<think>", "<thought>\n", "[THINK]", "<|channel|>analysis<|message|>", "<scratchpad>"])
+@pytest.mark.parametrize(
+    "tag", ["<think>", "<thought>\n", "[THINK]", "<|channel|>analysis<|message|>", "<scratchpad>"]
+)
 def test_reasoning_that_does_not_end(tag: str) -> None:
     text = f"{tag}I use [1]. It says so.\n\nOr is it [2]? I think"
     whole = GrowingAnswer(text).finish()
@@ -247,6 +351,8 @@ def test_reasoning_that_the_prompt_began() -> None:
     assert prose(GrowingAnswer(f"I use [1]. Yes.\n</think>\n\n{ANSWER}").finish()) == PROSE
 
 
-@pytest.mark.parametrize("text", ["Write `<think>` first. Then on.", "```\n<think>\n```\nThis is it. Then on."])
+@pytest.mark.parametrize(
+    "text", ["Write `<think>` first. Then on.", "```\n<think>\n```\nThis is it. Then on."]
+)
 def test_tags_that_an_answer_speaks_of(text: str) -> None:
     assert prose(GrowingAnswer(text).finish())[-1] == "Then on."

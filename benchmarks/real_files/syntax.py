@@ -95,23 +95,23 @@ PATTERNS = tuple((reason, re.compile(pattern, re.DOTALL | re.MULTILINE)) for rea
 
 # Of reStructuredText: directives with what readers do not see of them, and marks within lines.
 _REST_UNSEEN = (
-    r"toctree|contents|include|literalinclude|image|index|raw|meta|highlight|default-role|role|module|currentmodule|automodule"
+    r"toctree|contents|include|literalinclude|image|index|raw|meta|highlight|default-role|role|currentmodule|automodule"
     r"|autoclass|autofunction|autoexception|autodata|automethod|autosummary|sectionauthor|tabularcolumns"
     r"|testsetup|plot|graphviz|click|program|bibliography|youtube|tableofcontents"
 )
 _REST_BODY = r"(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*"
 _REST_PATTERNS = (
-    (DIRECTIVE, rf"^(?P<indent>[ \t]*)\.\. +(?:[a-z]+:)?(?:{_REST_UNSEEN})::[^\n]*{_REST_BODY}"),
+    (DIRECTIVE, rf"^(?P<indent>[ \t]*)\.\. +(?:(?!rst:role)[a-z]+:)?(?:{_REST_UNSEEN})::[^\n]*{_REST_BODY}"),
     (DEFINITION, r"^[ \t]*\.\. +(?:_[^\n]*|__:[^\n]*)|^[ \t]*__ \S+$"),
     (DEFINITION, rf"^(?P<indent>[ \t]*)\.\. +\|[^\n]*{_REST_BODY}"),
     (FOOTNOTE, r"\.\. +\[[^\]\n]+\](?=\s)|\[[\w#*.-]+\]_"),
     (
         DIRECTIVE,
         r"^[ \t]*\.\. +(?:version[\w-]+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
-        r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math)::(?: [^\n]*)?"
+        r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math|(?:py:|js:)?module)::(?: [^\n]*)?"
         r"|^[ \t]*\.\. +[\w:+.-]+::",
     ),
-    (COMMENT, rf"^(?P<indent>[ \t]*)\.\.(?: +[^\n]*)?{_REST_BODY}"),
+    (COMMENT, rf"^(?P<indent>[ \t]*)\.\.(?! +[\w+.-]+(?::[\w+.-]+)*::(?:\s|$))(?: +[^\n]*)?{_REST_BODY}"),
     (DIRECTIVE, r"(?<=::)(?:[^\n]*\n)(?:[ \t]+:[\w-]+:(?: [^\n]*)?\n)+|^[ \t]+:[\w-]+:(?: [^\n]*)?$|^:[\w-]+:$"),
     (DIRECTIVE, r"(?<![\w:]):[A-Za-z][\w:+.-]*:(?=`)|(?<=`):[a-z]+:"),
     (TARGET, r"(?<=`)[^`<]*(?P<alt>)<[^<>`]+>(?=`)|(?<=:`)~[\w.-]*\.(?=\w+(?:\(\))?`)"),
@@ -170,8 +170,6 @@ class Source:
     def _read_restructured(self) -> None:
         for reason, pattern in _REST_PATTERNS:
             for match in re.finditer(pattern, self.text, re.MULTILINE):
-                if reason == COMMENT and re.match(r"[ \t]*\.\. +[\w:+.-]+::", match[0]):
-                    continue
                 start = match.end("alt") if match.groupdict().get("alt") is not None else match.start()
                 self._paint(start, match.end(), reason)
 

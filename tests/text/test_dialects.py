@@ -35,6 +35,10 @@ DOCUMENTED = [
     # MyST
     ("MyST", ":::{admonition} My title with *Markdown*\n:class: tip\n\nText\n:::", "¶My title with *Markdown*\n\n\nText\n"),
     ("MyST", "```{note} Notes can have **Markdown**\n:class: dropdown\nText\n```", "¶Notes can have **Markdown**\n\nText\n"),
+    ("MyST", ":::{tip} Turn the valve\nto the left.\n:::", "Turn the valve\nto the left.\n"),
+    ("MyST", ":::{tip} Turn it.\n- Left\n:::", "¶Turn it.\n- Left\n"),
+    ("MyST", ":::{figure} a.png\n:alt: |\n:  Two red\n:  pumps\n:width: 1\n\nText\n:::", "\n\nTwo red\npumps\n\n\nText\n"),
+    ("MyST", "```{figure} a.png\n---\nalt: 'Two red\n  pumps'\n---\nText\n```", "\n\nTwo red\n  pumps\n\nText\n"),
     ("MyST", "````{dropdown} Title\n```python\nx = 1\n```\n````\nText", "¶Title\n```python\nx = 1\n```\n\nText"),
     ("MyST", "```{versionadded} 1.2\nText\n```", "\nText\n"),
     ("MyST", "```{figure} ../fun.png\n---\nwidth: 200px\n---\nThe *caption*\n```", "\n\n\n\nThe *caption*\n"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from factoid.text.reading import read, sentences_of
 
 
@@ -97,3 +99,26 @@ def test_tables_and_captions_of_directives():
     ]
     assert [lead.text for lead in rows[0].leads] == ["Fares now"]
     assert blocks(text)[-2:] == [("paragraph", "How to run"), ("code", "run(*x)")]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ":caption: |\n:   How to *run*\n:   it twice\n:linenos:",
+        ":linenos:\n:caption: >\n:    How to *run*\n:    it twice",
+        ":caption: How to *run*\n:  it twice",
+        ":caption: 'How to *run*\n:  it twice'",
+        "---\nlinenos: true\ncaption: |\n  How to *run*\n  it twice\n---",
+        '---\ncaption: "How to *run*\n  it twice"\n---',
+    ],
+)
+def test_a_caption_over_several_lines(options):
+    text = f"```{{code-block}} python\n{options}\n\nrun(*x)\n: y\n```\n"
+    assert blocks(text) == [("paragraph", "How to run\nit twice"), ("code", "run(*x)\n: y")]
+    caption = read(text, "markdown")[0]
+    assert [text[at] for at in caption.visible.offsets[:6]] == list("How to")
+
+
+def test_rules_in_code_without_options_stay():
+    text = "```{code-block} yaml\n---\na: 1\nb:\n  - c\n```\n"
+    assert blocks(text) == [("code", "---\na: 1\nb:\n  - c")]

@@ -32,7 +32,8 @@ def seen(text):
         ("`Python <https://python.org>`_ and `the docs`__.", "Python and the docs."),
         ("Flask_ is small. A name_ too.", "Flask is small. A name too."),
         ("It is __init__ and snake_case and a_b_.", "It is __init__ and snake_case and a_b."),
-        ("Write ``:option:`-a```.", "Write ``:option:`-a```."),
+        ("Write ``:option:`-a```.", "Write `` :option:`-a` ``."),
+        ("Write ```a` b``, or ``a ` b``.", "Write `` `a` b ``, or ``a ` b``."),
         ("Set `debug.on` here.", "Set `debug.on` here."),
         ("As said [1]_, and [#note]_.", "As said, and."),
         (r"A \*star\* and re\ ``set``.", "A *star* and re`set`."),
@@ -89,6 +90,26 @@ def test_code_is_code():
 def test_pictures_are_their_texts():
     text = ".. image:: a.png\n   :alt: A red pump\n   :width: 20\n\n.. figure:: b.png\n\n   The *caption*.\n"
     assert [visible for _, visible in blocks(text)] == ["A red pump", "The caption."]
+
+
+def test_options_that_go_on_below():
+    text = (
+        ".. image:: a.png\n   :alt: A *red* pump\n      beside a wall\n   :width:\n      20\n\n"
+        ".. code-block:: sh\n   :caption:\n      Run it\n   :linenos:\n\n   make\n     all\n"
+    )
+    assert blocks(text) == [
+        ("paragraph", "A red pump\n      beside a wall"),
+        ("paragraph", "Run it"),
+        ("code", "make\n  all"),
+    ]
+
+
+def test_modules_and_roles_that_are_described():
+    text = (
+        ".. py:module:: pumps\n   :synopsis: All.\n\n   Moves water.\n\n"
+        ".. rst:role:: pump\n\n   Names a pump.\n\n.. role:: red(strong)\n   :class: red\n"
+    )
+    assert [visible for _, visible in blocks(text)] == ["Moves water.", "pump", "Names a pump."]
 
 
 def test_definitions_and_fields_name_what_they_say():

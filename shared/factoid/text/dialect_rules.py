@@ -466,10 +466,10 @@ REGIONS = (
     ),
 )
 
-# Directives of MyST, by what their bodies are.
-TITLED = set(
-    "note warning tip important caution danger attention hint error seealso admonition topic "
-    "sidebar dropdown tab-item card grid-item-card rubric centered table exercise "
+# Directives of MyST, by what their bodies are. Text on the first line of a note begins its body.
+NOTES = set("note warning tip important caution danger attention hint error seealso".split())
+TITLED = NOTES | set(
+    "admonition topic sidebar dropdown tab-item card grid-item-card rubric centered table exercise "
     "solution epigraph todo proof aside margin button-link".split()
 )
 TEXTUAL = TITLED | set(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import insort
 
-from factoid.text.cover import BREAK, FILLER, Cover, code_spans, is_in
+from factoid.text.cover import BREAK, FILLER, Cover, Shown, code_spans, is_in
 from factoid.text.dialect_rules import (
     CODE,
     DIRECTIVE,
@@ -16,6 +16,7 @@ from factoid.text.dialect_rules import (
     LINE_END,
     LINES,
     LONGEST,
+    NOTES,
     PARTS,
     REGIONS,
     REST_DIRECTIVE,
@@ -28,6 +29,7 @@ from factoid.text.dialect_rules import (
     is_component,
     shown_in,
 )
+from factoid.text.directive_options import directive_options
 from factoid.text.emoji import EMOJI
 
 __all__ = ["BREAK", "FILLER", "without_dialects"]
@@ -38,8 +40,6 @@ _MOST_OPTIONS = 50  # lines
 
 _COLONS = re.compile(r":{3,}+")
 _VERSION = re.compile(r"v?\d[\w.]*+[ \t]*+")
-_OPTION = re.compile(r":[A-Za-z][\w-]*+:(?:[ \t][^\n]*+)?")
-_ALTERNATIVE = re.compile(r":alt:[ \t]++(?P<shown>[^\n]*+)")
 _PREFIX = re.compile(r"(?:[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+[ \t]*+")
 _FENCE = re.compile(r"(?P<mark>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)(?P<info>[^\n]*+)")
 _RAW_TAG = re.compile(r"<(?P<name>pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
@@ -60,6 +60,7 @@ _EXPORT = re.compile(
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}+\]:[ \t]*+")
 _DEFINITION = re.compile(r":[ \t]++(?=\S)")
 _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ \t]|\[\^")
+_BLOCK = re.compile(r"[:`~#|>$<(%{+*-]|\d{1,9}[.)][ \t]")
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
     r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-"
@@ -78,7 +79,6 @@ _FIELD = re.compile(
     r"|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
 )  # of a list of fields in MyST
 _REST_COMMENT = re.compile(r"\.\.(?=[ \t]++[^\s.]|[ \t]*+(?:\n|\Z))")
-_RULE = re.compile(r"---")
 _FORMULA_END = re.compile(r"\$\$(?:[ \t]*\([^()\n]+\))?")  # MyST gives it a label
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*+(?:\r?\n|\Z|[-+*#|:]|\d{1,9}[.)][ \t]|```|~~~))")
 
@@ -416,12 +416,21 @@ class _Scan:
         if name in TITLED or name.startswith((*DOMAINS, "version", "deprecated")):
             begin = directive.start("title") + _version_length(name, directive["title"])
             shown = (begin, directive.end("title"))
-        self.cover.hide(number, content, directive.end(), shown)
+        kind: Shown = "text" if name in NOTES and self._goes_on_below(number) else "title"
+        self.cover.hide(number, content, directive.end(), shown, kind)
         if shown:
             self._read_parts(number, shown[0])
         if not has_colons:
             self.directives.append((mark[0], len(mark), depth))
         return self._hide_options(number)
+
+    def _goes_on_below(self, number: int) -> bool:
+        """Return whether a line begins a paragraph that has a next line."""
+        below = number + 1
+        if not self.is_after_blank or below >= len(self.cover.starts):
+            return False
+        at = self.cover.at(below)
+        return at < self.cover.end(below) and not _BLOCK.match(self.text, at)
 
     def _read_rest(self, number: int, content: int, end: int) -> int:
         """Read a directive, a target or a comment of reStructuredText.
@@ -498,28 +507,23 @@ class _Scan:
         The result is the number of the line behind them.
         """
         first = number + 1
-        following = first
-        shown: list[int] = []  # lines with the text for an image
-        while following < min(len(self.cover.starts), first + _MOST_OPTIONS):
-            at = self.cover.at(following)
-            end = self.cover.end(following)
-            if not _OPTION.fullmatch(self.text, at, end):
-                break
-            if alternative := _ALTERNATIVE.fullmatch(self.text, at, end):
-                self.cover.hide(following, at, end, alternative.span("shown"))
-                shown.append(following)
-            following += 1
-        if (
-            following == first < len(self.cover.starts)
-            and self.text[self.cover.at(first) : self.cover.end(first)] == "---"
-        ):
-            closing = self._closing(first, _RULE)
-            if closing is not None and closing < first + _MOST_OPTIONS:
-                following = closing + 1
-        for line in range(first, following):
+        lines = []
+        for line in range(first, min(len(self.cover.starts), first + _MOST_OPTIONS)):
+            lines.append((self.cover.starts[line], self.cover.end(line)))
+        options, count = directive_options(self.text, lines)
+        shown: set[int] = set()  # lines with the text for an image
+        for option in options:
+            if option.name != "alt":
+                continue
+            kind: Shown = "title" if len(option.lines) == 1 else "text"
+            for start, end in option.lines:
+                line = self.cover.line_of(start)
+                self.cover.hide(line, self.cover.at(line), self.cover.end(line), (start, end), kind)
+                shown.add(line)
+        for line in range(first, first + count):
             if line not in shown:
                 self.cover.hide_lines(line, line + 1)
-        return following
+        return first + count
 
     def _read_slashes(self, number: int, content: int, end: int) -> int:
         if self.slashes and _SLASHES_END.fullmatch(self.text, content, end):

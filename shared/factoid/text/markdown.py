@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked
 from factoid.text.dialect_rules import DIRECTIVE, TABLES
 from factoid.text.dialects import BREAK, FILLER, without_dialects
+from factoid.text.directive_options import directive_options
 from factoid.text.html import html_blocks
 from factoid.text.inline import inline
 from factoid.text.lines import number_length
@@ -29,7 +30,7 @@ from factoid.text.paragraphs import (
     table_blocks,
 )
 from factoid.text.plain import is_code_like
-from factoid.text.restructured_tables import directive_table
+from factoid.text.restructured_tables import directive_table, joined_lines
 from factoid.words import count_words
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ _CONTINUED = re.compile(
     r"[ \t>]*(?:\[\^|:[ \t])"
 )  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
-_OPTION = re.compile(r"[ \t>]*:(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")  # of a directive
 # What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no
 # title, but their text.
 _TITLED = re.compile(
@@ -384,19 +384,16 @@ class _Reader:
         if directive is None:
             return False
         lines = [self._line_in_text(number) for number in range(first + 1, last - 1)]
-        count = 0
-        options: dict[str, tuple[int, int]] = {}
-        for start, end in lines:
-            option = _OPTION.fullmatch(self.text, start, end)
-            if option is None:
-                break
-            options[option["name"]] = option.span("value")
-            count += 1
-        if "caption" in options and token.content.strip():
-            start, end = options["caption"]
-            caption = self._inline(self.text[start:end], range(start, end))
-            if caption.text:
-                self._add(Block("paragraph", start, end, caption))
+        options, count = directive_options(self.text, lines)
+        values: dict[str, tuple[int, int]] = {}
+        for option in options:
+            if option.lines:
+                values[option.name] = option.lines[0]
+            if option.name == "caption" and option.lines and token.content.strip():
+                caption = self._inline(*joined_lines(self.text, option.lines))
+                if caption.text:
+                    start, end = option.lines[0][0], option.lines[-1][1]
+                    self._add(Block("paragraph", start, end, caption))
         if directive["name"] not in TABLES:
             return False
         title = None
@@ -406,7 +403,7 @@ class _Reader:
             if at >= 0:
                 title = (at, at + len(directive["title"].strip()))
         blocks = directive_table(
-            directive["name"], self.text, title, options, lines[count:], self._inline
+            directive["name"], self.text, title, values, lines[count:], self._inline
         )
         self._extend(blocks)
         self.above[-1].last = blocks[-1] if blocks else None

@@ -45,14 +45,13 @@ _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "highlight",
     "default-role",
     "role",
-    "module",
     "testsetup",
     "testcleanup",
     "plot",
     "graphviz",
 }
 _NO_ARGUMENT = frozenset(
-    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist "
+    "figure module container rst-class only ifconfig list-table csv-table table tab-set grid hlist "
     "productionlist math "
     "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode "
     "testoutput".split()
@@ -125,17 +124,34 @@ def _read_inline(seen: VisibleText, match: re.Match[str], places: Sequence[int])
         end = _end_of_label(match[group], start)
     if group == "interpreted":
         start += _length_of_path(match.string[start:end])
-    if group == "literal" or is_code:  # with one backtick at each end, or two around others
+    first = len(seen)
+    if group == "literal" or is_code:
         width = 2 if "`" in match[group] else 1
+        _add_code(seen, match.string[start:end], places[start - width : end + width], width)
         start -= width
         end += width
-    first = len(seen)
-    seen.add_at(match.string[start:end], places[start:end])
+    else:
+        seen.add_at(match.string[start:end], places[start:end])
     if is_protected:
         seen.protect(first)
     if match.start() < start:
         seen.opening[places[start - 1] + 1] = places[match.start()]
     _hide(seen, end, match.end(), places)
+
+
+def _add_code(seen: VisibleText, code: str, places: Sequence[int], width: int) -> None:
+    """Add inline code between backticks as CommonMark writes it, with the places of both.
+
+    Two stand around code with a backtick in it, with spaces between if one is at an end of it.
+    """
+    is_spaced = "`" in (code[:1], code[-1:])
+    seen.add_at("`" * width, places[:width])
+    if is_spaced:
+        seen.put(" ", places[width])
+    seen.add_at(code, places[width:-width])
+    if is_spaced:
+        seen.put(" ", places[-width])
+    seen.add_at("`" * width, places[-width:])
 
 
 def _hide(seen: VisibleText, start: int, end: int, places: Sequence[int]) -> None:
@@ -319,7 +335,9 @@ class _Reader:
         directive = REST_DIRECTIVE.fullmatch(content)
         if directive is None or content.startswith(".. |"):
             return behind
-        name = directive["name"].lower().rpartition(":")[2]
+        domain, _, name = directive["name"].lower().rpartition(":")
+        if domain == "rst" and name == "role":
+            name = "describe"  # what a role is for, not the definition of one
         first = number + 1  # of the options
         if directive["title"] and name not in _NO_ARGUMENT | _HIDDEN:
             begin = directive.start("title")
@@ -330,8 +348,11 @@ class _Reader:
             first = self._behind_paragraph(number, behind)
             self._add_lines(number, first)
         options = self._options(first - 1, behind)
-        for line in range(first, options):
-            self._show_option(line)
+        line = first
+        while line < options:
+            following = self._behind_option(line, options)
+            self._show_option(line, following)
+            line = following
         if name in _HIDDEN:
             return behind
         if name in TABLES:
@@ -359,6 +380,13 @@ class _Reader:
         """Return the line behind the options of a directive."""
         following = number + 1
         while following < behind and _OPTION.match(self._content(following)):
+            following = self._behind_option(following, behind)
+        return following
+
+    def _behind_option(self, number: int, behind: int) -> int:
+        """Return the line behind an option and the lines that its value goes on in."""
+        following = number + 1
+        while following < behind and self._is_below(following - 1, self._column(number)):
             following += 1
         return following
 
@@ -378,13 +406,19 @@ class _Reader:
         self.result += blocks
         self.above.last = blocks[-1] if blocks else None
 
-    def _show_option(self, number: int) -> None:
+    def _show_option(self, number: int, behind: int) -> None:
         """Add the text for a picture, or the title of code."""
-        option = _OPTION.match(self._content(number))
-        if option and option["value"] and option["name"] in _SHOWN_OPTIONS:
-            start = self.starts[number] + self._column(number)
-            self.covered.append((start, start + option.start("value")))
-            self._add_lines(number, number + 1)
+        content = self._content(number)
+        option = _OPTION.match(content)
+        if option is None or option["name"] not in _SHOWN_OPTIONS:
+            return
+        start = self.starts[number] + self._column(number)
+        if option["value"]:
+            length = option.start("value")
+        else:
+            length = len(content)
+        self.covered.append((start, start + length))
+        self._add_lines(number, behind)
 
     # Blocks
 

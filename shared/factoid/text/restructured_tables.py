@@ -74,7 +74,7 @@ def _list_rows(text: str, lines: Sequence[Line]) -> list[list[Source]]:
         elif rows and line.strip():
             begin = end - len(line.lstrip())
             rows[-1][-1].append((begin, end))
-    return [[_source(text, cell) for cell in row] for row in rows]
+    return [[joined_lines(text, cell) for cell in row] for row in rows]
 
 
 def _values(text: str, start: int, end: int) -> Iterator[Source]:
@@ -93,7 +93,7 @@ def _values(text: str, start: int, end: int) -> Iterator[Source]:
         at = value.end()
 
 
-def _source(text: str, lines: Sequence[Line]) -> Source:
+def joined_lines(text: str, lines: Sequence[Line]) -> Source:
     """Return lines as one text, with the place of each of its characters."""
     parts: list[str] = []
     places: list[int] = []

@@ -115,13 +115,13 @@ from factoid.propositions import (
 from factoid.propositions.cache import Cache
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import (
+from factoid.propositions.prompting.cost import Usage
+from factoid.propositions.prompting.requests import (
     ChatKwargs,
     ChatPropositionizer,
     ModelKwargs,
     Reply,
 )
-from factoid.propositions.prompting.cost import Usage
 from factoid.ranking import Weights
 from factoid.readers.reader import ChatReader, ReaderKwargs
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences

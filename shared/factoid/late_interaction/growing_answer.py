@@ -64,8 +64,8 @@ _INDEXED = re.compile(r"(?:[a-z0-9_]\([^()]*\)|_\w*|[a-z0-9_]\()\Z", re.ASCII | 
 # the same for several numbers in one pair of brackets: "the list [1, 2, 3]"
 _SEVERAL = re.compile(rf"[ \t]*\[{_NUMBER}(?:(?:,[ ]?|-){_NUMBER})+\]")
 _BEFORE_SEVERAL = re.compile(
-    r"""(?:\b(?:lists?|arrays?|vectors?|tuples?|matrix|sequences?|intervals?|ranges?|indices|elements
-        |integers|returns?|returned|gives|prints|printed|outputs|contains|equals
+    r"""(?:\b(?:lists?|arrays?|vectors?|tuples?|matrix|sequences?|intervals?|ranges?|indices
+        |elements|integers|returns?|returned|gives|prints|printed|outputs|contains|equals
         |is|are|be|becomes|to|in|of|from|by|between|than)
       | \bthe\ (?:numbers|values|set|scale|digits|keys|rows|columns|input|output|result)
       | \b(?:on\ a|a)\ scale

@@ -480,13 +480,15 @@ class _Ranking:
             return self._blended(np.fmax.reduce(parts[gives_matches]), parts)
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         if self._has_context and self.channels[-1].weight:
+            # A passage is one of its own units.
             nearest = np.fmax(parts, parts[-1])
             parts = np.where(np.isnan(parts), np.nan, nearest)
         is_known = ~np.isnan(parts)
         if is_known.all():
             return np.asarray((weights * parts).sum(axis=0))
+        # The weights of what is not known go to what is.
         present = np.where(is_known, weights, 0)
-        # Of weight 0, and there is no other.
+        # A passage may be known only through channels of weight 0: then they count.
         present = np.where(is_known & (present.sum(axis=0) == 0), 1, present)
         weighted = present * np.where(is_known, parts, 0)
         return np.asarray(weights.sum() * weighted.sum(axis=0) / present.sum(axis=0))

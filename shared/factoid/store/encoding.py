@@ -26,7 +26,7 @@ from factoid.encode import (
 )
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.split import sentences_in, visible_text
-from factoid.store.database.snapshot import INCOMPLETE
+from factoid.store.database.snapshot import INCOMPLETE, NO_DIGEST
 from factoid.store.opened import OpenedStore
 from factoid.units import Granularity, Unit
 
@@ -119,7 +119,7 @@ def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[Pa
     with store.connections.reading() as snapshot:
         complete = []
         for document_id, digest in snapshot.digests(document_ids).items():
-            if digest not in ("", INCOMPLETE):
+            if digest not in (NO_DIGEST, INCOMPLETE):
                 complete.append(document_id)
         if complete:
             for unit, vector in snapshot.stored_units(complete):

@@ -20,6 +20,7 @@ from factoid.propositions import Decomposition, Propositionizer, Report, adecomp
 from factoid.propositions.contexts import CONTEXT, Contextualizer, checked_contexts
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
+from factoid.store.database.snapshot import NO_DIGEST
 from factoid.store.database.transaction import Selection
 from factoid.store.encoding import aencode, encode, reusable_vectors
 from factoid.store.language import notice_language
@@ -464,7 +465,7 @@ def _commit(
     finished = []
     for split in batch:
         if split.document.id in unfinished:
-            finished.append(replace(split, digest=""))
+            finished.append(replace(split, digest=NO_DIGEST))
         else:
             finished.append(split)
     replace_documents(store, finished, units, vectors)
@@ -496,7 +497,7 @@ def add_embedded(
     for document in documents:
         if document.id not in vectors:
             raise InvalidInputError(f"there is no vector of the document {document.id!r}")
-        batch.append(SplitDocument(document, "", []))
+        batch.append(SplitDocument(document, NO_DIGEST, []))
         passage = whole_passage(document)
         units.append(passage)
         units += own_children(passage, store.granularities)

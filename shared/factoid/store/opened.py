@@ -23,6 +23,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import Snapshot, metadata_keys
 from factoid.store.database.transaction import Transaction
+from factoid.store.filter_wall import MIXED_PASSAGES
 from factoid.store.indexes.build import (
     Builder,
     LexicalBuilder,
@@ -30,7 +31,6 @@ from factoid.store.indexes.build import (
     VectorBuilder,
 )
 from factoid.store.indexes.live import LiveIndexes
-from factoid.store.indexes.wall import MIXED_PASSAGES
 from factoid.store.options import SearchOptions
 from factoid.store.settings import (
     DEFAULT_GRANULARITIES,

@@ -9,8 +9,8 @@ from functools import partial
 from factoid.encode import with_heading, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.filter_wall import MIXED_PASSAGES, Wall
 from factoid.store.indexes.state import IndexState
-from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker
 from factoid.store.search import (

@@ -29,8 +29,8 @@ from factoid.ranking.columns import Mask
 from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Allowed, Snapshot
+from factoid.store.filter_wall import MIXED_PASSAGES, Wall
 from factoid.store.indexes.state import IndexState
-from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number

@@ -21,8 +21,8 @@ from factoid.encode import TokenVectorEncoder, Vectors, encoded_text, token_vect
 from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.filter_wall import Wall
 from factoid.store.indexes.state import IndexState
-from factoid.store.indexes.wall import Wall
 from factoid.store.opened import OpenedStore
 from factoid.store.options import BY_TOKENS
 from factoid.store.rerank import with_expansion

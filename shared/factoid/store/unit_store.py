@@ -24,7 +24,7 @@ from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, check_units
 from factoid.store.encoding import encode
-from factoid.store.indexes.wall import MIXED_PASSAGES
+from factoid.store.filter_wall import MIXED_PASSAGES
 from factoid.store.ingest import (
     AddReport,
     Recipe,

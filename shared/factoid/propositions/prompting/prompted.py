@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import NoCompletionError, words
 from factoid.propositions.prompting.prompt import as_object
+from factoid.propositions.prompting.requests import ChatPropositionizer, Reply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI

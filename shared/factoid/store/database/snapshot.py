@@ -60,6 +60,9 @@ _TEXTS = (
 )
 _HIGHEST = 1 << 62
 
+# The digest of a document that is cut again when it comes again: its units were given, not cut, it
+# was changed in the store, or a passage of it failed.
+NO_DIGEST = ""
 # The digest of a document from which units were deleted, since its text still holds them.
 INCOMPLETE = "incomplete"
 # Faster than calling the enumeration for each unit.

@@ -30,6 +30,7 @@ from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
     INCOMPLETE,
+    NO_DIGEST,
     UNIT,
     Snapshot,
     StoredUnit,
@@ -565,7 +566,7 @@ class Transaction(Snapshot):
         self.vector_files.create(name, dim, self.dtype, write, current=self.meta.get("vectors"))
         self.put("vectors", name)
 
-    def _mark_changed(self, documents: Iterable[int], digest: str = "") -> None:
+    def _mark_changed(self, documents: Iterable[int], digest: str = NO_DIGEST) -> None:
         """Record that documents are no longer as added, so that adding them again restores them."""
         sql = f"UPDATE documents SET digest = ? WHERE row {AMONG} AND digest <> ?"  # noqa: S608
         self.connection.execute(sql, [digest, json.dumps(list(set(documents))), INCOMPLETE])

@@ -12,7 +12,7 @@ from factoid.filters import Condition
 from factoid.ranking import Columns, Scale
 from factoid.ranking.columns import Mask
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.wall import Wall
+from factoid.store.filter_wall import Wall
 from factoid.store.options import SearchOptions
 from factoid.vectors import RowIds
 from factoid.vectors.vector_index import membership

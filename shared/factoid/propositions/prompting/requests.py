@@ -1,6 +1,7 @@
 """The base class of all propositionizers that prompt a model.
 
-Concurrent requests, rate limits, failures and usage.
+A request that fails is sent again by the client, within its `max_retries`; a passage that failed is
+asked again when its document is added again.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from tqdm.auto import tqdm
 from factoid.errors import PropositionizerError
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.parse import read_propositions
-from factoid.propositions.prompting.concurrency import Pace, in_background, in_tasks, in_threads
+from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Usage, rough_tokens
 from factoid.propositions.prompting.failures import judge
 from factoid.propositions.prompting.prompt import prompt_for, versioned_name
+from factoid.propositions.prompting.rate_limits import Pace
 from factoid.propositions.protocol import NoPropositions, Result, in_order
 from factoid.units import Unit, whole_number
 

@@ -6,6 +6,10 @@ units do. Only what is open may be returned as a whole, compared or read: the te
 holds that of its units. A unit that only its kind excludes, as in `{"granularity": "passage"}`,
 leaves its passage open.
 
+For example, a passage of everybody holds a sentence of tenant A and one of tenant B. Behind
+`{"tenant": {"$ne": "B"}}` it is closed, since its text holds the sentence of B; a search returns
+the sentence of A in its place.
+
 Mostly all units of a document have the same metadata, so only passages over units with other
 metadata need a look. They are held in memory, as an index of their own, and follow the database as
 the others do.

@@ -111,6 +111,8 @@ def names() -> TitleLinker:
         "how much mercury is in fish",
         "The python ate a rat.",
         "what is the square of two",
+        "what target was set",
+        "whose apple is it",
         "she was reading on the train",
         "it was served over a medium flame",
     ],

@@ -40,6 +40,7 @@ _NAMED_KINDS = frozenset(
     country region planet moon constellation deity god goddess name surname spacecraft
     """.split()
 )
+_ASKING_FOR_A_THING = frozenset({"WDT", "WP$"})  # "what time is it"
 _lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
 
 
@@ -106,7 +107,7 @@ def use_of_short_name(text: str, start: int, end: int) -> Use:
         return Use.THING
     if place + 1 < len(tags) and tags[place + 1] in _NOUNS:
         return Use.NOUN
-    if before in _DETERMINERS:
+    if before in _DETERMINERS or before in _ASKING_FOR_A_THING:
         return Use.THING
     return Use.OPEN
 

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from factoid import SyntaxPropositionizer, split_passages, split_sentences
+from factoid.files.readers import read_documents
 from factoid.propositions import Propositionizer, decompose
-from factoid.user_files.read import read_documents
 
 
 def main(source: str, target: str, propositionizer: Propositionizer | None = None) -> int:

@@ -30,13 +30,13 @@ from factoid.errors import FactoidError
 from factoid.evaluate.answers import f1, has_answer_dpr, has_answer_normalized, normalize_answer
 from factoid.evaluate.citations import split_cited
 from factoid.files.limits import ReadLimits
-from factoid.user_files.read import read_file
-from factoid.user_files.web_pages import page_markdown
+from factoid.files.readers import read_file
+from factoid.files.web_pages import page_markdown
 from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.late_interaction.align import align
-from factoid.late_interaction.growing_answer import GrowingAnswer, claims_something, with_markers, without_markers
+from factoid.late_interaction.answer import GrowingAnswer, claims_something, with_markers, without_markers
 from factoid.late_interaction.cite import PropCite
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose

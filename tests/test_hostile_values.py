@@ -14,7 +14,7 @@ from factoid.encode import with_heading
 from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError, shown
 from factoid.evaluate.citations import read_cited
 from factoid.files.lines import parse_json
-from factoid.user_files.read import read_file
+from factoid.files.readers import read_file
 from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.metadata import plain_metadata

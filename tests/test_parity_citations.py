@@ -20,7 +20,7 @@ from factoid import Document as CoreDocument
 from factoid import PropCite
 from langchain_factoid import PropCiteRunnable
 from llama_index_factoid import PropCiteQueryEngine
-from tests.late_interaction.test_growing_answer import MARKDOWN
+from tests.late_interaction.test_answer import MARKDOWN
 from tests.late_interaction.word_vectors import WordVectors
 from tests.test_parity import CORPUS
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from factoid import SyntaxPropositionizer, split_passages
-from factoid.user_files.read import read_file
+from factoid.files.readers import read_file
 from factoid.propositions.syntax import propositionizer as syntax
 from factoid.propositions.syntax.render import Mention, render
 from factoid.propositions.syntax.tree import Item, Tree

@@ -36,7 +36,7 @@ from benchmarks.real_files.syntax import Source, letters, words
 from benchmarks.real_files.tables import csv_rows, is_named, rows_of
 from factoid import Document, SyntaxPropositionizer, Unit, split_passages
 from factoid.errors import FactoidError
-from factoid.user_files.read import TABLE_ENDINGS, find_files, read_file
+from factoid.files.readers import TABLE_ENDINGS, find_files, read_file
 from factoid.propositions import decompose
 from factoid.split import split_sentences
 from factoid.text.markup import markup_of

@@ -17,6 +17,7 @@ from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
 from factoid.evaluate.rankings import judge, top_k_accuracy
+from factoid.files.readers import read_documents
 from factoid.late_interaction import CitedAnswer, PropCite
 from factoid.progress import tracked
 from factoid.propositions import Propositionizer, Report
@@ -24,7 +25,6 @@ from factoid.ranking import Weights
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.terminal import WIDTH, count, excerpt, place, plain, wrap
 from factoid.units import Document, Granularity, Hit, Unit
-from factoid.user_files.read import read_documents
 from factoid.words import count_words
 
 # Picked by hand: the answer stands in an aside of a long sentence.

@@ -17,7 +17,7 @@ import pytest
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits, parse_limits
 from factoid.files.lines import read_lines, read_records
-from factoid.user_files.read import read_documents, read_file
+from factoid.files.readers import read_documents, read_file
 
 TIGHT = ReadLimits(file_bytes=1000, unpacked_bytes=100, depth=5)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from factoid.errors import UnreadableFileError
 from factoid.files.limits import ReadLimits
-from factoid.user_files.read import read_file
-from tests.user_files.test_read import write
+from factoid.files.readers import read_file
+from tests.files.test_read import write
 
 
 def texts(tmp_path, content, name="a.csv"):

@@ -19,7 +19,7 @@ from factoid.errors import InvalidInputError
 from factoid.late_interaction import CitedAnswer, CiteReport
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
-from tests.late_interaction.test_growing_answer import cut, texts
+from tests.late_interaction.test_answer import cut, texts
 from tests.late_interaction.test_rank import OSLO, PASSAGES
 from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
@@ -230,7 +230,7 @@ def test_passages_and_sentences_are_encoded_once() -> None:
 def test_nothing_of_an_answer_is_changed_but_markers(answer: str, places: list[int]) -> None:
     cite = whole()
     cited = cite.cite(answer, PASSAGES)
-    spaces = re.compile(r"\s|\[(?:1|2, 3)\]")
+    spaces = re.compile(r"\s|\[(?:1|2, 3)\](?:\(http[^)]*\))?")
     for sentences in (cited.sentences, list(cite.stream(cut(answer, places), PASSAGES))):
         rest = ""
         for sentence in sentences:

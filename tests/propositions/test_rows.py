@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid import Document, SyntaxPropositionizer, split_passages
-from factoid.user_files.read import read_file
+from factoid.files.readers import read_file
 from factoid.propositions import decompose
 from factoid.propositions.rows import RowFact, record_facts, row_facts
 from factoid.words import count_words

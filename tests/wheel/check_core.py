@@ -21,7 +21,7 @@ from factoid.demo import find_data, load_encyclopedia
 from factoid.entities import EntityRetriever, build_own_articles
 from factoid.entities.importers import MediaWikiDump
 from factoid.errors import MissingDependencyError
-from factoid.user_files.read import read_file
+from factoid.files.readers import read_file
 from factoid.propositions import decompose
 from factoid.testing import HashEncoder
 

@@ -99,7 +99,7 @@ def read_articles(
     """
     from factoid.entities.articles.own_documents import OwnDocuments
     from factoid.entities.importers import MediaWikiDump, read_kilt, read_parquet
-    from factoid.user_files.read import JSONL_ENDING, TABLE_ENDINGS, read_documents
+    from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
 
     sources: list[Iterable[Record]] = []
     dumps = []

@@ -284,7 +284,7 @@ def _reader(name: str | None, splitting: opts.Splitting, output: opts.Output) ->
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
     """Return the documents of files and folders, or of data sets that hold some."""
     from factoid.evaluate.questions import read_corpus
-    from factoid.user_files.read import read_documents
+    from factoid.files.readers import read_documents
 
     documents = []
     others = []

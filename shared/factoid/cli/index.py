@@ -96,9 +96,9 @@ def index(
     output: opts.Output,
 ) -> None:
     """Split files into passages, sentences and propositions, and index them."""
+    from factoid.files.readers import find_files
     from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
-    from factoid.user_files.read import find_files
 
     started = time.perf_counter()
     encoded = _read_granularities(granularities)
@@ -203,7 +203,7 @@ class _Reading:
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files that can be read."""
-        from factoid.user_files.read import read_file
+        from factoid.files.readers import read_file
 
         for file in self.files:
             try:

@@ -288,7 +288,7 @@ def read_passages(
 
     A missing file is an error at once.
     """
-    from factoid.user_files.read import read_documents
+    from factoid.files.readers import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)

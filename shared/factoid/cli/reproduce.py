@@ -330,7 +330,7 @@ def _documents(
 ) -> list[Document]:
     """Return the documents of files and folders, or those that come with the questions."""
     from factoid.evaluate.datasets import read_dataset_corpus
-    from factoid.user_files.read import read_documents
+    from factoid.files.readers import read_documents
 
     named = list(corpus or ())
     documents: list[Document] = []

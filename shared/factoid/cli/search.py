@@ -67,7 +67,7 @@ def search(
 ) -> None:
     """Find the passages that answer a question, and the facts in them."""
     from factoid.context import pack_context
-    from factoid.user_files.read import STDIN
+    from factoid.files.readers import STDIN
 
     options: dict[str, Any] = {
         "granularity": granularity,

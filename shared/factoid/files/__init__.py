@@ -1,1 +1,1 @@
-"""Read and write files safely: limits, isolation, whole or not at all, SQLite."""
+"""Files: reading users' files as documents, atomic writes, limits, and opening SQLite."""

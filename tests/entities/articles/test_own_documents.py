@@ -8,7 +8,7 @@ from factoid import Document
 from factoid.entities import Article, build_own_articles
 from factoid.entities.articles.own_documents import OwnDocuments
 from factoid.errors import InvalidInputError
-from factoid.user_files.read import read_documents
+from factoid.files.readers import read_documents
 
 FEE = {"aliases": ["late fee", "DF", None, " "], "page": 3}
 

@@ -69,3 +69,91 @@ def test_the_score_says_how_sure(linker: TitleLinker) -> None:
     [capitals] = linker.link("Who leads NASA?")
     [lower] = linker.link("who leads nasa")
     assert capitals.score > lower.score
+
+
+SHORT = [
+    entry("Nature (journal)", "Nature"),
+    entry("Apple Inc."),
+    entry("Python (programming language)"),
+    entry("Shell plc", "Shell"),
+    entry("Target Corporation"),
+    entry("Word (word processor)"),
+    entry("Spring (framework)"),
+    entry("Mercury (planet)"),
+    entry("Reading, Berkshire"),
+    entry("Square, Inc."),
+    entry("Medium (website)"),
+    entry("Gasket (part)"),
+]
+
+
+@pytest.fixture(scope="module")
+def names() -> TitleLinker:
+    return TitleLinker(build_own_articles(SHORT))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we walk in nature every day",
+        "My sister loves nature.",
+        "I eat an apple",
+        "i eat an apple every day",
+        "She ate two apples. Anna had none.",
+        "Apples are red.",
+        "Does Anna eat an apple in Oslo?",
+        "how many apples are in a pie",
+        "We shell the peas.",
+        "we missed our target",
+        "did you reach the target?",
+        "in a word, it is so",
+        "It rains in spring.",
+        "how much mercury is in fish",
+        "The python ate a rat.",
+        "what is the square of two",
+        "what target was set",
+        "whose apple is it",
+        "she was reading on the train",
+        "it was served over a medium flame",
+    ],
+)
+def test_common_nouns_are_no_short_names(names: TitleLinker, text: str) -> None:
+    assert names.link(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("what is python", "Python (programming language)"),
+        ("python", "Python (programming language)"),
+        ("python is a programming language", "Python (programming language)"),
+        ("tell me about apple", "Apple Inc."),
+        ("who is the ceo of apple?", "Apple Inc."),
+        ("apple stock price", "Apple Inc."),
+        ("who owns shell", "Shell plc"),
+        ("how do i open word", "Word (word processor)"),
+        ("who publishes nature", "Nature (journal)"),
+        ("qué es python", "Python (programming language)"),
+        ("We read Nature every day.", "Nature (journal)"),
+        ("Apple makes phones.", "Apple Inc."),
+        ("is mercury a planet", "Mercury (planet)"),
+        ("the gasket broke", "Gasket (part)"),
+        ("We changed two gaskets.", "Gasket (part)"),
+    ],
+)
+def test_short_names(names: TitleLinker, text: str, title: str) -> None:
+    assert [mention.title for mention in names.link(text)] == [title]
+
+
+def test_the_score_of_a_short_name(names: TitleLinker) -> None:
+    scores = []
+    for text in (
+        "We read Nature.",
+        "Nature is read.",
+        "who reads nature",
+        "who does a nature walk",
+    ):
+        [mention] = names.link(text)
+        scores.append(mention.score)
+    middle, first, lower, describes = scores
+    assert middle > first >= lower > 0.6 > describes

@@ -175,6 +175,12 @@ def split_title(title: str) -> tuple[str, str]:
     return title, ""
 
 
+def is_company(title: str) -> bool:
+    """Return whether a title ends in a company's legal form, as "Apple Inc." does."""
+    words = title.replace(",", " ").split()
+    return len(words) > 1 and words[-1].replace(".", "").casefold() in _COMPANY
+
+
 def spelled_out(title: str) -> tuple[str, str] | None:
     """Return both names of "Federal Bureau of Investigation (FBI)", else None.
 

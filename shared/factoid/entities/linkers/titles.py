@@ -23,7 +23,7 @@ from factoid.entities.articles.names import (
 )
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.spans import Span, Words, longest, singular
-from factoid.entities.linkers.word_classes import Use, use_of
+from factoid.entities.linkers.word_classes import Use, bears_a_name, use_of, use_of_short_name
 from factoid.entities.mention import Candidate, Match, Mention
 from factoid.inner_products import products
 from factoid.units import check_text
@@ -61,10 +61,12 @@ class TitleLinker:
 
     A mention's score is the share of its candidate, less where the capitals or the spelling differ.
     Parts of names have at most 0.55, misspelt names 0.45. A verb in lower case ("it aims to grow")
-    is no name of the same spelling ("AIMS"). Half of the score counts where a capitalized word
-    stands beside the mention, which may then be a part of a longer name, where the mention is one
-    only because nothing else is, and where a word in lower case is rather a common noun ("the
-    nature of light").
+    is no name of the same spelling ("AIMS"), nor is a common noun the short form of a title
+    ("I eat an apple", "Apple Inc."; "we walk in nature", "Nature (journal)"): these are names in
+    lower case in questions, commands and queries ("what is python"), not in statements. Half of the
+    score counts where a capitalized word stands beside the mention, which may then be a part of a
+    longer name, where the mention is one only because nothing else is, and where a word in lower
+    case is rather a common noun ("the nature of light").
 
     Args:
         store: The articles. The linker does not close it.
@@ -146,8 +148,17 @@ class TitleLinker:
         start, end = words.extent(span)
         form = words.text[start:end]
         forms = {name.form for name in span.names}
-        alone = form.isalpha() and form.islower() and words.text.strip(" ?!.") != form
-        if span.match is not Match.NAME or not alone or form in forms:
+        alone = form.isalpha() and words.text.strip(" ?!.") != form
+        is_short = all(bears_a_name(name.title) for name in span.names)
+        if alone and is_short and (form.islower() or words.words[span.first].initial):
+            span.is_written = False  # its capital says nothing
+            if not forms.isdisjoint(singulars(form.capitalize())):
+                return False  # "Apples are red"
+        if not alone or not form.islower() or form in forms:
+            return True
+        if is_short:
+            return self._may_be_a_short_name(words, span)
+        if span.match is not Match.NAME:
             return True
         is_acronym = all(sum(map(str.isupper, name)) > 1 for name in forms)
         use = use_of(words.text, start, end, is_acronym=is_acronym)
@@ -155,6 +166,20 @@ class TitleLinker:
         if is_acronym:
             span.is_written = False
         return use is not Use.VERB and not (is_acronym and use is Use.NOUN and form.endswith("s"))
+
+    def _may_be_a_short_name(self, words: Words, span: Span) -> bool:
+        """Return whether a word in lower case may be "Nature (journal)", say.
+
+        The distinguishing words of a title decide for it where the text has one.
+        """
+        around = words.around(span, _NEAR)
+        for name in span.names:
+            suffix = split_title(name.title)[1]
+            if any(singular(word) in around for word in name_key(suffix).split()):
+                return True
+        use = use_of_short_name(words.text, *words.extent(span))
+        span.is_common = use is Use.NOUN
+        return use in (Use.OPEN, Use.NOUN)
 
     def _keys(self, span: Span, telling: bool) -> list[str]:
         """Return the keys of a span, of its singulars, and of other spellings.

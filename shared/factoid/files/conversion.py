@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 from factoid._optional import require
 from factoid.errors import FactoidError, UnreadableFileError
+from factoid.files.archives import repack_book, repack_office
 from factoid.files.limits import ReadLimits
 from factoid.files.lines import read_whole
-from factoid.user_files.archives import repack_book, repack_office
-from factoid.user_files.web_pages import page_markdown
+from factoid.files.web_pages import page_markdown
 
 EXTRA = "documents"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from factoid.errors import UnreadableFileError
 from factoid.files.lines import open_file
-from factoid.user_files.read import find_files, read_documents, read_file
+from factoid.files.readers import find_files, read_documents, read_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 

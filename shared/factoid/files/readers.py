@@ -24,6 +24,7 @@ from factoid._optional import require
 from factoid.documents.clean import clean
 from factoid.documents.pdf import read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
+from factoid.files.conversion import CONVERTED_ENDINGS, EXTRA, convert
 from factoid.files.encodings import decode, read_text_lines
 from factoid.files.isolation import run_isolated
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
@@ -37,18 +38,17 @@ from factoid.files.lines import (
     visible_files,
 )
 from factoid.files.tables import TEXT_FIELDS, read_rows, row_text
-from factoid.metadata import plain_metadata
-from factoid.text.front_matter import front_matter, title_of
-from factoid.units import Document, content_id
-from factoid.user_files.conversion import CONVERTED_ENDINGS, EXTRA, convert
-from factoid.user_files.timed import (
+from factoid.files.timed import (
     LOG_ENDING,
     SUBTITLE_ENDINGS,
     TimedText,
     read_log,
     read_subtitles,
 )
-from factoid.user_files.web_pages import escaped, table_markdown
+from factoid.files.web_pages import escaped, table_markdown
+from factoid.metadata import plain_metadata
+from factoid.text.front_matter import front_matter, title_of
+from factoid.units import Document, content_id
 
 STDIN = "-"
 TEXT_ENDINGS = frozenset(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from factoid import Document, split_passages
 from factoid.errors import MissingDependencyError, UnreadableFileError
-from factoid.user_files import read
-from factoid.user_files.read import find_files, read_documents, read_file
+from factoid.files import readers
+from factoid.files.readers import find_files, read_documents, read_file
 from tests.hostile_texts import seconds
 from tools import sample_pdf
 
@@ -57,7 +57,7 @@ def test_id_follows_the_file_not_its_content(tmp_path, monkeypatch):
 
 
 def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(read, "find_spec", lambda _name: None)
+    monkeypatch.setattr(readers, "find_spec", lambda _name: None)
     for name in ("b.txt", "a/z.md", "a/A.MARKDOWN", "c.rst", "d.text", "e.jsonl"):
         write(tmp_path / name, '{"text": "x"}')
     for name in (".hidden.txt", ".git/config.txt", "a/.b/c.md", "photo.png", "paper.pdf", "second.pdf", "Makefile"):
@@ -69,7 +69,7 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkey
     assert (
         f"skipped files of other kinds in {tmp_path}: 4 (.pdf, .png, no ending); some are read after: " in caplog.text
     )
-    monkeypatch.setattr(read, "find_spec", lambda _name: True)
+    monkeypatch.setattr(readers, "find_spec", lambda _name: True)
     assert tmp_path / "second.pdf" in find_files([tmp_path])
 
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from factoid import split_passages
 from factoid.files.limits import DEFAULT_LIMITS
-from factoid.user_files.read import read_file
-from factoid.user_files.web_pages import escaped, page_markdown
+from factoid.files.readers import read_file
+from factoid.files.web_pages import escaped, page_markdown
 from factoid.text.inline import inline
 from tests.files import bombs
-from tests.user_files.test_read import write
+from tests.files.test_read import write
 
 pytest.importorskip("markdownify")
 pytest.importorskip("lxml")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.late_interaction.growing_answer import (
+from factoid.late_interaction.answer import (
     GrowingAnswer,
     Stretch,
     claims_something,

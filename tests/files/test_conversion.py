@@ -12,10 +12,10 @@ import zipfile
 import pytest
 
 from factoid.errors import UnreadableFileError
-from factoid.user_files.conversion import convert
+from factoid.files.conversion import convert
 from factoid.files.limits import ReadLimits
 from factoid.files.markup import regular_html
-from factoid.user_files.read import read_file
+from factoid.files.readers import read_file
 from tests.files import bombs
 
 pytest.importorskip("markitdown")

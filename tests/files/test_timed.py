@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from factoid.errors import UnreadableFileError
-from factoid.user_files.read import find_files, read_file
-from tests.user_files.test_read import write
+from factoid.files.readers import find_files, read_file
+from tests.files.test_read import write
 
 SRT = """1
 00:00:01,000 --> 00:00:03,500

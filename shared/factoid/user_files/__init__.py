@@ -1,1 +1,0 @@
-"""Read users' files as documents."""

@@ -152,6 +152,7 @@ DOCUMENTED = [
     ("MDX", '| a | <Badge label="New" /> |\n|---|---|', "| a | New |\n|---|---|"),
     ("MDX", 'A <Tooltip title="Moves water">pump</Tooltip> <Icon title="x" />hums.', "A pump hums."),
     ("MDX", 'See <Card title="First"\n  href="/a">the pump.</Card>', "See First:\n  the pump."),
+    ("MDX", '<Tab title="Go">Run.</Tab><Tab title="Stop">Wait.</Tab>', "Go: Run. Stop: Wait."),
     ("MDX", "{/* A comment\n over lines */}\nText", "\n\nText"),
     # Footnotes, definitions, abbreviations and comments
     ("Python-Markdown", "[^1]: My reference.\n[^note]: Named\n    and wrapped.", "¶My reference.\n¶Named\n    and wrapped."),

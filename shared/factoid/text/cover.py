@@ -145,8 +145,9 @@ class Cover:
         for start, end in self._hidden[number]:
             self.fill(start, end, FILLER)
         if not starts_block:
-            for _, stop, kind in self._shown.get(number, ()):
+            for begin, stop, kind in self._shown.get(number, ()):
                 if kind == "label":
+                    self._separate(begin, visible)
                     self._put_colon(stop)
         if starts_block and visible:
             self.fill(content, blocks[0][0], FILLER)
@@ -157,6 +158,12 @@ class Cover:
         for at in range(start, end):
             if self.text[at] not in "\r\n":
                 self._output[at] = character
+
+    def _separate(self, begin: int, visible: list[tuple[int, int]]) -> None:
+        """Write a space before a label that would touch what is visible before it."""
+        ends = [end for _, end in visible if end < begin]
+        if ends and not self.text[ends[-1] - 1].isspace():
+            self._output[begin - 1] = " "
 
     def _put_colon(self, at: int) -> None:
         """Write a colon and a space over what is hidden behind a label.

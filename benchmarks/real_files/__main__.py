@@ -241,7 +241,7 @@ def _is_at(text: str, at: int, character: str) -> bool:
     there = text[at]
     if there == character or there in "&<:[\\":
         return True
-    return character in "`|☐☒ " or (character in "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻" and there in "0123456789+-−–")
+    return character in "`|☐☒: " or (character in "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻" and there in "0123456789+-−–")
 
 
 def _row(name: str, counts: Counts) -> str:

@@ -133,7 +133,7 @@ def test_inline(source, text):
         ("Pump\nFan\n: It turns.", ["Pump, Fan: It turns."]),
         ('!!! note "Alone"\n\nThe pump is new.', ["Alone", "The pump is new."]),
         ("```{admonition} Hot\nThe lid is hot.\n```", ["Hot: The lid is hot."]),
-        ("```{note} The pump is loud.\nIt is new.\n```", ["The pump is loud.", "It is new."]),
+        ("```{note} The pump is loud.\nIt is new.\n```", ["The pump is loud.", "The pump is new."]),  # one paragraph
     ],
 )
 def test_titles_stand_before_what_is_below_them(text, shown):

@@ -119,6 +119,10 @@ def test_a_caption_over_several_lines(options):
     assert [text[at] for at in caption.visible.offsets[:6]] == list("How to")
 
 
+def test_a_caption_without_text_is_nothing():
+    assert blocks("```{code-block} sh\n:caption: |\nmake\n```\n") == [("code", "make")]
+
+
 def test_rules_in_code_without_options_stay():
     text = "```{code-block} yaml\n---\na: 1\nb:\n  - c\n```\n"
     assert blocks(text) == [("code", "---\na: 1\nb:\n  - c")]

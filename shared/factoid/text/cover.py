@@ -14,8 +14,8 @@ BREAK = "\ue0f1"  # hidden, too; a line that holds it (first hidden character) i
 
 # What becomes of text that is shown within something hidden: it is a block of its own (and hidden
 # where it is not alone on its line), flows with the text around it, or is the one if it is alone
-# and else the other.
-Shown = Literal["title", "text", "either"]
+# and else the other. A label has a colon behind it where it flows.
+Shown = Literal["title", "text", "either", "label"]
 
 _BACKTICKS = re.compile(r"`+")
 _INDENT = re.compile(r"[ \t]*+(?:>[ \t]*+)*+")
@@ -144,6 +144,11 @@ class Cover:
             return
         for start, end in self._hidden[number]:
             self.fill(start, end, FILLER)
+        if not starts_block:
+            for begin, stop, kind in self._shown.get(number, ()):
+                if kind == "label":
+                    self._separate(begin, visible)
+                    self._put_colon(stop)
         if starts_block and visible:
             self.fill(content, blocks[0][0], FILLER)
             self._output[content] = BREAK
@@ -153,6 +158,23 @@ class Cover:
         for at in range(start, end):
             if self.text[at] not in "\r\n":
                 self._output[at] = character
+
+    def _separate(self, begin: int, visible: list[tuple[int, int]]) -> None:
+        """Write a space before a label that would touch what is visible before it."""
+        ends = [end for _, end in visible if end < begin]
+        if ends and not self.text[ends[-1] - 1].isspace():
+            self._output[begin - 1] = " "
+
+    def _put_colon(self, at: int) -> None:
+        """Write a colon and a space over what is hidden behind a label.
+
+        Behind the end of a sentence no colon stands.
+        """
+        if self.text[at - 1] not in ".:?!":
+            self._output[at] = ":"
+            at += 1
+        if self.text[at] not in "\r\n":
+            self._output[at] = " "
 
     def _indent(self, number: int) -> int:
         at = self.starts[number]

@@ -178,6 +178,16 @@ def is_component(source: str, match: re.Match[str]) -> bool:
     return source.find(f"</{name}>", match.end(), match.end() + _LONGEST_BODY) >= 0
 
 
+def component_kind(source: str, tag: re.Match[str]) -> Shown:
+    """Return what becomes of the title in a component's tag."""
+    name = tag["name"]
+    if not name[0].isupper() or name in _HOVERED:
+        return "title"
+    if tag[0].endswith("/>") or source.startswith(f"</{name}>", tag.end()):
+        return "either"
+    return "label"
+
+
 def _is_comment(source: str, match: re.Match[str]) -> bool:
     before = _before(source, match.start())
     behind = source[match.end() : match.end() + 1]
@@ -198,6 +208,8 @@ def _is_block_id(source: str, match: re.Match[str]) -> bool:
     return _before(source, match.start()) in ("", " ", "\t", "\n", ">")
 
 
+# Components whose title is shown only below the pointer.
+_HOVERED = set("A Abbr Button Icon Link Popover Tooltip".split())
 _UPPER_HTML = set(
     "A ABBR B BIG BLOCKQUOTE BODY BR CENTER CITE CODE COL DD DEL DIV DL DT EM FONT FORM H1 H2 H3 "
     "H4 H5 H6 HEAD HR HTML I IFRAME IMG INPUT INS KBD LI META OL P PRE Q S SAMP SCRIPT SMALL SPAN "

@@ -26,6 +26,7 @@ from factoid.text.dialect_rules import (
     TITLED,
     UNSEEN,
     Rule,
+    component_kind,
     is_component,
     shown_in,
 )
@@ -613,9 +614,9 @@ class _Scan:
                 match = None if is_in(covered, at) or is_in(code, at) else self._part(rule, at)
                 if match:
                     insort(covered, match.span())
-                    self.cover.hide(
-                        self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind
-                    )
+                    kind = component_kind(text, match) if rule.mark == "<" else rule.kind
+                    line = self.cover.line_of(at)
+                    self.cover.hide(line, *match.span(), shown_in(rule, match), kind)
                     if rule.mark == "<":
                         self._enter_component(match, at == self.cover.contents[number])
                     farthest = max(farthest, match.end())

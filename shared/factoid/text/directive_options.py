@@ -88,10 +88,10 @@ def _content(text: str, line: Line) -> int:
 
 def _trim(text: str, lines: list[Line]) -> None:
     """Leave out what says how a value is written: the mark of a scalar, and quotes."""
-    if len(lines) > 1 and _SCALAR.fullmatch(text, *lines[0]):
-        del lines[0]
-        return
     if not lines:
+        return
+    if _SCALAR.fullmatch(text, *lines[0]):
+        del lines[0]
         return
     quote = text[lines[0][0]]
     start = lines[0][0]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from factoid.errors import UnreadableFileError
 from factoid.files.limits import ReadLimits
 from factoid.files.readers import read_file
-from tests.files.test_read import write
+from tests.files.test_readers import write
 
 
 def texts(tmp_path, content, name="a.csv"):

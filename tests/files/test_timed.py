@@ -6,7 +6,7 @@ import pytest
 
 from factoid.errors import UnreadableFileError
 from factoid.files.readers import find_files, read_file
-from tests.files.test_read import write
+from tests.files.test_readers import write
 
 SRT = """1
 00:00:01,000 --> 00:00:03,500

@@ -12,7 +12,7 @@ from factoid.files.readers import read_file
 from factoid.files.web_pages import escaped, page_markdown
 from factoid.text.inline import inline
 from tests.files import bombs
-from tests.files.test_read import write
+from tests.files.test_readers import write
 
 pytest.importorskip("markdownify")
 pytest.importorskip("lxml")

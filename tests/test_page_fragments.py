@@ -52,7 +52,7 @@ def test_comparing(folder: Path) -> None:
             f"What is said of {path.stem}?,{' '.join(words[30:33]).strip(',')!r}".replace("'", '"')
         )
     Path("questions.csv").write_text("\n".join(lines), encoding="utf-8")
-    [(program, _)] = PROGRAM.findall(read("docs/compare.md"))
+    (program, _), *_ = PROGRAM.findall(read("docs/compare.md"))
     assert run(program, {}).strip()
     assert "<html" in Path("comparison.html").read_text(encoding="utf-8")
 

@@ -41,7 +41,7 @@ def store():
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     path = shutil.which("chromium")

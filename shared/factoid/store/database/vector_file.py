@@ -72,7 +72,13 @@ def checked_name(name: object) -> str:
 
 
 def write_header(out: IO[bytes], rows: Rows, before: int) -> None:
-    """Write the beginning of a file for some rows, ascending, and for those after `before`."""
+    """Write the beginning of a file for some rows, ascending, and for those after `before`.
+
+    Rows from 1 to `before` without a gap need no list: later rows follow them as they follow 0.
+    """
+    if len(rows) == before:
+        rows = rows[:0]
+        before = 0
     numbers = np.array([len(rows), before, *rows.tolist()], "<i8")
     out.write(_MAGIC.ljust(_HEADER - 16) + numbers.tobytes())
 

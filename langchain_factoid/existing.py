@@ -223,11 +223,11 @@ class _FAISS(_Known):
         options = self._filter(condition)
         width = min(_WIDER * limit, total)
         while True:
-            found = self.store.similarity_search_with_score_by_vector(
+            neighbours = self.store.similarity_search_with_score_by_vector(
                 vector, k=limit, fetch_k=width, **options
             )
-            if len(found) == limit or width == total:
-                return self._scored(found)
+            if len(neighbours) == limit or width == total:
+                return self._scored(neighbours)
             width = min(_WIDER * width, total)
 
     def get(self, ids: Sequence[str]) -> list[Row]:

@@ -79,19 +79,19 @@ def imported_store(name: str) -> ExistingStore:
     finally:
         sys.path.remove("")
     try:
-        found: Any = getattr(module, attribute)
+        named: Any = getattr(module, attribute)
     except AttributeError as error:
         raise InvalidInputError(f"{name}: the module {module_name} has no {attribute}") from error
-    if not hasattr(found, "existing"):
-        for ancestor in type(found).__mro__:
+    if not hasattr(named, "existing"):
+        for ancestor in type(named).__mro__:
             adapter = _ADAPTERS.get(ancestor.__module__.split(".")[0])
             if adapter is not None:
-                found = import_module(adapter).MultiGranularRetriever(vectorstore=found)
+                named = import_module(adapter).MultiGranularRetriever(vectorstore=named)
                 break
-    existing: ExistingStore | None = getattr(found, "existing", None)
+    existing: ExistingStore | None = getattr(named, "existing", None)
     if existing is None:
         raise InvalidInputError(
             f"{name} must be a vector store of LangChain or LlamaIndex, or a "
-            f"MultiGranularRetriever over one, got {type(found).__name__}"
+            f"MultiGranularRetriever over one, got {type(named).__name__}"
         )
     return existing

@@ -58,10 +58,10 @@ def verify(
     if is_import(store):
         if repair:
             raise InvalidInputError("--repair is for stores in a folder: add the documents again")
-        found = imported_store(store).verify()
-        output.print({"problems": found, "left": found}, "\n".join(found) or "all is well")
-        if found:
-            raise StoreError(f"{store} has {count(len(found), 'problem')}")
+        problems = imported_store(store).verify()
+        output.print({"problems": problems, "left": problems}, "\n".join(problems) or "all is well")
+        if problems:
+            raise StoreError(f"{store} has {count(len(problems), 'problem')}")
         return
     with opts.open_store(store, read_only=not repair) as opened:
         problems = opened.verify(repair=repair)

@@ -118,13 +118,13 @@ class CachedContextualizer:
                 if texts is None:
                     new.append(passage)
             written = iter(checked_contexts(self.contextualizer, document, new))
-            made = []
+            new_texts = []
             for texts in known:
                 if texts is None:
                     texts = [next(written)]
-                    made.append(texts)
+                    new_texts.append(texts)
                 contexts += texts
-            self.cache.put(key, new, made)
+            self.cache.put(key, new, new_texts)
         return contexts
 
 

@@ -174,10 +174,10 @@ class _Run:
                 pack_context(hits, words=max(_LENGTHS), separator=" ", headings=False, repeats=True)
             )
         for length in _LENGTHS:
-            found = []
+            answered = []
             for question, context in zip(questions, contexts, strict=True):
-                found.append(has_answer_dpr(cut_words(context, length), question.answers))
-            self._curve[row, f"{dataset} {length} words"] = 100 * fmean(found)
+                answered.append(has_answer_dpr(cut_words(context, length), question.answers))
+            self._curve[row, f"{dataset} {length} words"] = 100 * fmean(answered)
         if self._reader is None:
             return
         texts = [question.text for question in questions]

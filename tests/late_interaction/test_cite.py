@@ -230,7 +230,8 @@ def test_passages_and_sentences_are_encoded_once() -> None:
 def test_nothing_of_an_answer_is_changed_but_markers(answer: str, places: list[int]) -> None:
     cite = whole()
     cited = cite.cite(answer, PASSAGES)
-    spaces = re.compile(r"\s|\[(?:1|2, 3)\](?:\(http[^)]*\))?")
+    marker = r"\[(?:1|2, 3)\](?:\(http[^)]*\))?"
+    spaces = re.compile(rf"\s|{marker}(?:\s?-\s?{marker})*")  # a hyphen between markers joins them
     for sentences in (cited.sentences, list(cite.stream(cut(answer, places), PASSAGES))):
         rest = ""
         for sentence in sentences:

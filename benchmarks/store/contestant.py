@@ -154,6 +154,12 @@ CONTESTANTS = {
         {"chromadb": "chromadb"},
         remark="HNSW, its defaults; parents of 4·k units, once",
     ),
+    "lancedb": Entry(
+        "LanceDB, embedded",
+        "databases:LanceDB",
+        {"lancedb": "lancedb"},
+        remark="no index of vectors: it scans all, exactly; parents of 4·k units, once",
+    ),
     "qdrant": Entry(
         "Qdrant, local mode",
         "databases:Qdrant",

@@ -1,4 +1,4 @@
-"""Chroma and Qdrant in this process, on disk."""
+"""Chroma, LanceDB and Qdrant in this process, on disk."""
 
 from __future__ import annotations
 
@@ -71,6 +71,68 @@ class Chroma:
     def _connect(self, folder: Path, corpus: Corpus) -> None:
         self.metadata = corpus.metadata()
         self.client: Any = self.client_of(str(folder / "chroma"), settings=self.settings)
+
+
+class LanceDB(OneByOne):
+    """An embedded table without an index of vectors, which it scans exactly; filters come first."""
+
+    def __init__(self) -> None:
+        import lancedb
+        import pyarrow as pa
+
+        self.connect = lancedb.connect
+        self.pa = pa
+
+    def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
+        self._connect(folder, corpus)
+        self.table = self.database.create_table(_NAME, map(self._rows, batches), self._schema(corpus))
+
+    def open(self, folder: Path, corpus: Corpus) -> None:
+        self._connect(folder, corpus)
+        self.table = self.database.open_table(_NAME)
+
+    def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[int]:
+        found = self._search(query, k, condition)
+        ids: list[int] = found.select(["id", "_distance"]).to_arrow()["id"].to_pylist()
+        return ids
+
+    def parents(self, query: Floats, k: int) -> list[str]:
+        found = self._search(query, 4 * k)
+        passages = found.select(["passage", "_distance"]).to_arrow()["passage"].to_pylist()
+        return list(dict.fromkeys(passages))[:k]
+
+    def add(self, batch: Batch) -> None:
+        self.table.add(self._rows(batch))
+
+    def close(self) -> None:
+        del self.table, self.database
+
+    def _connect(self, folder: Path, corpus: Corpus) -> None:
+        self.metadata = corpus.metadata()
+        self.database: Any = self.connect(str(folder / "lancedb"))
+
+    def _search(self, query: Floats, k: int, condition: Condition | None = None) -> Any:
+        search = self.table.search(query).distance_type("dot").limit(k)
+        if condition is None:
+            return search
+        operator = {"eq": "=", "lt": "<"}[condition.operator]
+        return search.where(f"{condition.key} {operator} {condition.value!r}", prefilter=True)
+
+    def _schema(self, corpus: Corpus) -> Any:
+        vector = self.pa.list_(self.pa.float32(), corpus.dim)
+        fields = [("id", self.pa.int64()), ("text", self.pa.string()), ("vector", vector)]
+        columns = self.pa.Table.from_pylist(self.metadata[:1]).schema
+        return self.pa.schema([("passage", self.pa.string()), *columns, *fields])
+
+    def _rows(self, batch: Batch) -> Any:
+        rows = self.pa.Table.from_pylist(unit_metadata(batch, self.metadata))
+        ids = batch.rows.tolist()
+        values = self.pa.array(batch.vectors.reshape(-1))
+        vectors = self.pa.FixedSizeListArray.from_arrays(values, batch.vectors.shape[1])
+        texts = list(map(unit_text, ids))
+        rows = rows.append_column("id", self.pa.array(ids, self.pa.int64()))
+        rows = rows.append_column("text", self.pa.array(texts))
+        return rows.append_column("vector", vectors)
 
 
 class Qdrant(OneByOne):

@@ -125,9 +125,8 @@ class LangChain:
         self.store = self.MultiGranularFAISS(self.embeddings, path=folder / "store", **options)
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
-        self.embeddings.query = query
-        options = {"parents": "unit", "filter": _where(condition)}
-        return [document.page_content for document, _ in self.store.similarity_search_with_score("q", k, **options)]
+        found = self._search(query, k, parents="unit", filter=_where(condition))
+        return [document.page_content for document in found]
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
         return [[hit.unit.text for hit in hits] for hits in self._batch(queries, k, parents="unit")]
@@ -139,8 +138,12 @@ class LangChain:
         return self.store.store.search_batch_by_vector(queries, k, granularity="sentence", **options)
 
     def parents(self, query: Floats, k: int) -> list[str | None]:
-        self.embeddings.query = query
-        return [document.id for document, _ in self.store.similarity_search_with_score("q", k, granularity="sentence")]
+        return [document.id for document in self._search(query, k, parents="document")]
+
+    def _search(self, query: Floats, k: int, **options: Any) -> Any:
+        search = self.store.similarity_search_with_score_by_vector
+        found = search(query.tolist(), k, granularity="sentence", **options)
+        return [document for document, _ in found]
 
     def add(self, batch: Batch) -> None:
         self.embeddings.hold(batch.vectors, int(batch.rows[0]))

@@ -25,6 +25,8 @@ def tables(
         "Cells: queries a second, × raw FAISS of the same rounds, share of answers that are exactly those of brute "
         "force in their order, ties apart; in brackets the number of different queries where there were few.",
         _searches("search", SEARCHES, names, searched),
+        "Milliseconds of one query, the median and the 99th percentile of all rounds, in which all contestants are open.",
+        _latencies(names, searched),
         "Searches for 10 units with a filter that lets through this share of the units: the first time that a value is "
         "asked for, and one filter again and again.",
         _searches("filter", FILTERS, names, searched),
@@ -71,6 +73,24 @@ def _searches(
             cells.append(own.cannot or fault or _cell(own, base))
         rows.append([_label(name), *cells])
     return markdown([head, *(operation.name for operation in operations)], rows)
+
+
+def _latencies(names: Sequence[str], searched: Mapping[str, Mapping[str, Searched]]) -> str:
+    operations = [operation for operation in SEARCHES if not operation.batch]
+    head = ["one query"]
+    for operation in operations:
+        head += [f"{operation.name}, median", "99 %"]
+    rows = []
+    for name in names:
+        cells = [_label(name)]
+        for operation in operations:
+            own = searched[name][operation.name]
+            if own.took and own.right >= _WRONG:
+                cells += [f"{own.milliseconds(50):.1f}", f"{own.milliseconds(99):.1f}"]
+            else:
+                cells += ["–", "–"]
+        rows.append(cells)
+    return markdown(head, rows)
 
 
 def _cell(own: Searched, base: Searched | None) -> str:

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from benchmarks.store.corpus import Corpus
 from benchmarks.store.operations import BATCH, OPERATIONS, Asked, Operation, asked
 from benchmarks.store.oracle import Answer, judge
@@ -21,6 +23,7 @@ class Searched:
 
     Attributes:
         rates: Queries a second, one of each round; none where it cannot do it.
+        took: Seconds of every call of all rounds.
         answers: One for each distinct query.
         right: Share of the answers that are those of brute force, up to ties.
         recall: Mean recall@k of the answers.
@@ -28,6 +31,7 @@ class Searched:
     """
 
     rates: list[float] = field(default_factory=list)
+    took: list[float] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     right: float = 0.0
     recall: float = 0.0
@@ -37,13 +41,17 @@ class Searched:
     def rate(self) -> float:
         return statistics.median(self.rates)
 
+    def milliseconds(self, percentile: float) -> float:
+        """Return a percentile of how long a call took, in milliseconds."""
+        return 1000 * float(np.percentile(self.took, percentile))
+
     def ratio(self, other: Searched) -> float:
         """Return how many times as fast as another contestant, by rounds."""
         return statistics.median(own / its for own, its in zip(self.rates, other.rates, strict=True))
 
     def record(self) -> dict[str, Any]:
         figures = {"right": self.right, "recall": self.recall} if self.answers else {}
-        return {"rates": self.rates, "queries": len(self.answers), **figures, "cannot": self.cannot}
+        return {"rates": self.rates, "took": self.took, "queries": len(self.answers), **figures, "cannot": self.cannot}
 
 
 def search(
@@ -90,6 +98,7 @@ def _turn(process: Process, operation: Operation, given: Sequence[Asked], calls:
         own.cannot, own.rates, own.answers = str(reason), [], []
         return
     own.rates.append(calls * (BATCH if operation.batch else 1) / answer["seconds"])
+    own.took += answer["took"]
     own.answers += [
         Answer(operation.kind, query, tuple(rows)) for query, rows in zip(chosen, answer["found"], strict=True)
     ]

@@ -49,7 +49,7 @@ class Worker:
             answers.append(call(at))
             took.append(time.perf_counter() - began)
         found = answers[0] if operation.batch else answers
-        return {"seconds": sum(took), "calls": calls, "found": [[number(own) for own in each] for each in found]}
+        return {"seconds": sum(took), "took": took, "calls": calls, "found": [[number(own) for own in each] for each in found]}
 
     def add(self) -> dict[str, Any]:
         (batch,) = self.corpus.batches(extra=True)

@@ -21,7 +21,9 @@ LOSS = 0.1
 SPREAD = 0.15  # of difficulty
 
 
-def simulate(generator: np.random.Generator, documents: int, of_each: int, rates: list[float]) -> np.ndarray:
+def simulate(
+    generator: np.random.Generator, documents: int, of_each: int, rates: list[float]
+) -> np.ndarray:
     """Return whether each setting answers each question. Shape: (settings, questions)."""
     difficulty = np.repeat(generator.normal(0, SPREAD, documents), of_each)
     chances = np.clip(np.array(rates)[:, None] - difficulty, 0, 1)
@@ -29,7 +31,9 @@ def simulate(generator: np.random.Generator, documents: int, of_each: int, rates
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=1000)
     arguments = parser.parse_args()
     print("| documents | questions | coverage | false alarms | cheapest rejected | loss seen |")

@@ -52,7 +52,11 @@ def faults(unit: Unit) -> list[str]:
 
 def read_body(path: Path) -> str:
     """Return the Markdown in a printout."""
-    body = path.read_text(encoding="utf-8").partition("Page Content 1: ")[2].partition("Metadata 1:")[0]
+    body = (
+        path.read_text(encoding="utf-8")
+        .partition("Page Content 1: ")[2]
+        .partition("Metadata 1:")[0]
+    )
     if not body:
         raise SystemExit(f'{path} holds no "Page Content 1:"')
     return body
@@ -84,7 +88,9 @@ def build(encoder: Encoder, documents: Sequence[Document]) -> UnitStore:
 def units_of(store: UnitStore, granularity: Granularity) -> list[Unit]:
     """Return all units of a granularity: a search for as many as there are finds them."""
     count = store.counts()[granularity]
-    return [hit.unit for hit in store.search("units", count, granularity=granularity, parents="unit")]
+    return [
+        hit.unit for hit in store.search("units", count, granularity=granularity, parents="unit")
+    ]
 
 
 def splitter_search(encoder: Encoder, text: str) -> tuple[Search, int]:
@@ -102,7 +108,9 @@ def splitter_search(encoder: Encoder, text: str) -> tuple[Search, int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("printout", type=Path)
     parser.add_argument("questions", type=Path)
     options = parser.parse_args(arguments)
@@ -110,14 +118,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     questions = json.loads(options.questions.read_text(encoding="utf-8"))
     encoder = SentenceTransformerEncoder()
     document = clean(read_markdown(body))
-    stores = {"raw": build(encoder, [Document(body)]), "clean": build(encoder, document.documents())}
+    stores = {
+        "raw": build(encoder, [Document(body)]),
+        "clean": build(encoder, document.documents()),
+    }
 
-    print("| dirty by | raw passages | raw propositions | clean passages | clean propositions |\n| - | - | - | - | - |")
+    print(
+        "| dirty by | raw passages | raw propositions | clean passages | clean propositions |\n| - | - | - | - | - |"
+    )
     kinds = (Granularity.PASSAGE, Granularity.PROPOSITION)
     columns = [units_of(store, kind) for store in stores.values() for kind in kinds]
     for rule in [*RULES, "side stamp"]:
-        print(f"| {rule} | " + " | ".join(str(sum(rule in faults(unit) for unit in units)) for units in columns) + " |")
-    print("| any | " + " | ".join(str(sum(bool(faults(unit)) for unit in units)) for units in columns) + " |")
+        print(
+            f"| {rule} | "
+            + " | ".join(str(sum(rule in faults(unit) for unit in units)) for units in columns)
+            + " |"
+        )
+    print(
+        "| any | "
+        + " | ".join(str(sum(bool(faults(unit)) for unit in units)) for units in columns)
+        + " |"
+    )
     found = [
         [
             hit.unit
@@ -129,20 +150,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     print(
         "| any, in the top 5 | "
-        + " | ".join(f"{sum(bool(faults(unit)) for unit in units)} of {len(units)}" for units in found)
+        + " | ".join(
+            f"{sum(bool(faults(unit)) for unit in units)} of {len(units)}" for units in found
+        )
         + " |"
     )
     shares = [sum("references" in unit.section.lower() for unit in units) for units in columns]
     print("| units of references | " + " | ".join(map(str, shares)) + " |")
     print("| units | " + " | ".join(str(len(units)) for units in columns) + " |")
 
-    print(f"\n| answered, of {len(questions)} | raw R@1 | raw R@5 | clean R@1 | clean R@5 |\n| - | - | - | - | - |")
+    print(
+        f"\n| answered, of {len(questions)} | raw R@1 | raw R@5 | clean R@1 | clean R@5 |\n| - | - | - | - | - |"
+    )
     for granularity in Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION:
         row: list[int] = []
         for store in stores.values():
 
-            def search(question: str, store: UnitStore = store, granularity: Granularity = granularity) -> list[str]:
-                return [hit.unit.text for hit in store.search(question, 5, granularity=granularity, parents="unit")]
+            def search(
+                question: str, store: UnitStore = store, granularity: Granularity = granularity
+            ) -> list[str]:
+                return [
+                    hit.unit.text
+                    for hit in store.search(question, 5, granularity=granularity, parents="unit")
+                ]
 
             row += answered(search, questions)
         print(f"| {granularity}s | " + " | ".join(map(str, row)) + " |")

@@ -29,7 +29,9 @@ CUTS = (1, 5)
 def filled(documents: Sequence[Document], keys: Sequence[str]) -> UnitStore:
     """Return a store of documents with these keys embedded."""
     store = UnitStore(
-        encoder=SentenceTransformerEncoder(), granularities=("passage", "proposition"), embed_metadata=keys
+        encoder=SentenceTransformerEncoder(),
+        granularities=("passage", "proposition"),
+        embed_metadata=keys,
     )
     store.add_documents(documents)
     return store
@@ -67,16 +69,25 @@ def main() -> None:
         each = [shares(corpus, store, product) for product in PRODUCTS]
         cells += [f"{sum(column) / len(PRODUCTS):.1f}" for column in zip(*each, strict=True)]
     row("three editions", cells)
-    row("unnamed", [f"{share:.1f}" for store in (without, with_product) for share in shares(corpus, store)])
+    row(
+        "unnamed",
+        [f"{share:.1f}" for store in (without, with_product) for share in shares(corpus, store)],
+    )
     plain = shares(corpus, filled(corpus.documents, []))
-    one = filled([replace(document, metadata={"product": PRODUCTS[0]}) for document in corpus.documents], ["product"])
+    one = filled(
+        [replace(document, metadata={"product": PRODUCTS[0]}) for document in corpus.documents],
+        ["product"],
+    )
     row("one edition, one product", [f"{share:.1f}" for share in plain + shares(corpus, one)])
     kinds = ("handbook", "notice", "minutes", "contract")
     varied = [
         replace(document, metadata={"kind": kinds[number % len(kinds)]})
         for number, document in enumerate(corpus.documents)
     ]
-    row("one edition, kinds at random", [f"{share:.1f}" for share in plain + shares(corpus, filled(varied, ["kind"]))])
+    row(
+        "one edition, kinds at random",
+        [f"{share:.1f}" for share in plain + shares(corpus, filled(varied, ["kind"]))],
+    )
 
 
 if __name__ == "__main__":

@@ -44,7 +44,9 @@ class Remembering:
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         return self._remembered(texts, self._encoder.encode_units, "")
 
-    def _remembered(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors], kind: str) -> Vectors:
+    def _remembered(
+        self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors], kind: str
+    ) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if kind + text not in self._known]
         if new:
             for text, vector in zip(new, encode(new), strict=True):
@@ -87,7 +89,12 @@ def pgvector(encoder: Encoder, _folder: Path, postgres: str) -> Any:
     from langchain_factoid import EncoderEmbeddings
 
     address = postgres.replace("postgresql://", "postgresql+psycopg://")
-    return PGVector(EncoderEmbeddings(encoder), connection=address, collection_name="squad", embedding_length=384)
+    return PGVector(
+        EncoderEmbeddings(encoder),
+        connection=address,
+        collection_name="squad",
+        embedding_length=384,
+    )
 
 
 def milvus(encoder: Encoder, folder: Path, _postgres: str) -> Any:
@@ -166,7 +173,9 @@ def server() -> Iterator[str]:
 
 
 def measured(
-    corpus: Corpus, questions: Sequence[Any], search: Callable[[str, int, str], tuple[list[Unit], bool]]
+    corpus: Corpus,
+    questions: Sequence[Any],
+    search: Callable[[str, int, str], tuple[list[Unit], bool]],
 ) -> list[str]:
     """Return R@1, R@5 and the words curve, and for how many questions the answers were complete."""
     passages = []
@@ -193,7 +202,9 @@ def rate(call: Callable[[str], object], questions: Sequence[Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="SQuAD v1.1 JSON")
     parser.add_argument("--passages", type=int, help="evenly spread; all by default")
     parser.add_argument("--questions", type=int, help="evenly spread; all by default")
@@ -201,16 +212,22 @@ def main() -> None:
     arguments = parser.parse_args()
 
     whole = read(arguments.file)
-    documents = spread(list({document.id: document for document in whole.documents}.values()), arguments.passages)
+    documents = spread(
+        list({document.id: document for document in whole.documents}.values()), arguments.passages
+    )
     kept = {document.id for document in documents}
-    corpus = Corpus(documents, [question for question in whole.questions if question.document_id in kept])
+    corpus = Corpus(
+        documents, [question for question in whole.questions if question.document_id in kept]
+    )
     questions = spread(corpus.questions, arguments.questions)
     encoder = Remembering(SentenceTransformerEncoder())
     own = UnitStore(encoder=encoder)
     own.add_documents(documents)
     encoder.encode_queries([question.text for question in questions])
     print(f"{len(documents):,} documents, {len(own):,} units, {len(questions):,} questions")
-    print("| store | R@1 | R@5 | 50 words | 100 words | 200 words | complete | calls | searches/s | plain/s |")
+    print(
+        "| store | R@1 | R@5 | 50 words | 100 words | 200 words | complete | calls | searches/s | plain/s |"
+    )
     print("| :-- |" + " --: |" * 9)
 
     def search_own(text: str, k: int, parents: Any) -> tuple[list[Unit], bool]:
@@ -241,7 +258,9 @@ def report(
     move_to(own, existing, progress=False)
     set_up(name, postgres)
     if name.startswith("PGVector"):  # settings count for new connections
-        existing = MultiGranularRetriever(vectorstore=STORES[name](encoder, folder, postgres)).existing
+        existing = MultiGranularRetriever(
+            vectorstore=STORES[name](encoder, folder, postgres)
+        ).existing
     calls = []
 
     def search(text: str, k: int, parents: Any) -> tuple[list[Unit], bool]:
@@ -252,7 +271,9 @@ def report(
     figures = measured(corpus, questions, search)
     speed = rate(lambda text: existing.search(text, 5), questions)
     plain = rate(lambda text: plain_search(existing, text), questions)
-    print(f"| {name} | {' | '.join(figures)} | {np.mean(calls):.1f} | {speed} | {plain} |", flush=True)
+    print(
+        f"| {name} | {' | '.join(figures)} | {np.mean(calls):.1f} | {speed} | {plain} |", flush=True
+    )
 
 
 def plain_search(existing: ExistingStore, text: str) -> object:

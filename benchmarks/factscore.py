@@ -33,7 +33,13 @@ from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_de
 from factoid import Unit, split_sentences
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.decompose import ground
-from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, proposition_f1
+from factoid.propositions.score import (
+    EncoderSimilarity,
+    PropositionF1,
+    Similarity,
+    TokenF1,
+    proposition_f1,
+)
 
 VECTORS = Path(__file__).resolve().parents[1] / "build" / "factscore" / "minilm.npz"
 HEAD = [
@@ -63,17 +69,32 @@ class Output:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="factscore-labeled, or densex-demo with --densex")
-    parser.add_argument("--densex", action="store_true", help="compare with the Propositionizer's output instead")
+    parser.add_argument(
+        "--densex", action="store_true", help="compare with the Propositionizer's output instead"
+    )
     parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
     parser.add_argument(
-        "--worst", type=int, default=0, metavar="N", help="print the N worst of the development half, last row"
+        "--worst",
+        type=int,
+        default=0,
+        metavar="N",
+        help="print the N worst of the development half, last row",
     )
     parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write it between the markers of this page as well")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="PAGE",
+        help="write it between the markers of this page as well",
+    )
     arguments = parser.parse_args()
-    examples = read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
+    examples = (
+        read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
+    )
     logging.getLogger("factoid").setLevel(logging.ERROR)  # what falls back is counted in the table
     syntax = run("syntax", SyntaxPropositionizer(), [example.passage for example in examples])
     outputs = [*given(examples, arguments.densex), syntax]
@@ -106,17 +127,28 @@ def given(examples: list[Example], densex: bool) -> list[Output]:
     """What needs no propositionizer."""
     texts = [[example.passage.text] for example in examples]
     if densex:
-        sentences = [[unit.text for unit in split_sentences(example.passage)] for example in examples]
+        sentences = [
+            [unit.text for unit in split_sentences(example.passage)] for example in examples
+        ]
         return [Output("passage itself", texts), Output("its sentences", sentences)]
-    return [Output("sentence itself", texts), Output("stored model facts", [example.model for example in examples])]
+    return [
+        Output("sentence itself", texts),
+        Output("stored model facts", [example.model for example in examples]),
+    ]
 
 
 def similarity_of(examples: list[Example], outputs: list[Output], name: str) -> Similarity:
     if name == "tokens":
         return TokenF1()
-    lists = [own for output in outputs for own in output.propositions] + [example.references for example in examples]
+    lists = [own for output in outputs for own in output.propositions] + [
+        example.references for example in examples
+    ]
     topics = [example.passage.title for example in examples] * (len(outputs) + 1)
-    texts = [text for topic, own in zip(topics, lists, strict=True) for text in (*own, *_named(own, topic))]
+    texts = [
+        text
+        for topic, own in zip(topics, lists, strict=True)
+        for text in (*own, *_named(own, topic))
+    ]
     encoder = KeptEncoder(VECTORS)
     encoder.encode_units(texts)  # all at once, which is faster
     return EncoderSimilarity(encoder)
@@ -128,7 +160,11 @@ def score(
     scores = []
     for own, example in zip(output.propositions, examples, strict=True):
         topic = example.passage.title
-        pair = (_named(own, topic), _named(example.references, topic)) if named else (own, example.references)
+        pair = (
+            (_named(own, topic), _named(example.references, topic))
+            if named
+            else (own, example.references)
+        )
         scores.append(proposition_f1(*pair, similarity))
     return scores
 
@@ -182,7 +218,9 @@ def aligned(head: list[str], rows: list[list[str]]) -> str:
     for cells in (head, *rows):
         pairs = enumerate(zip(cells, widths, strict=True))
         lines.append(
-            "  ".join(cell.rjust(width) if at > 1 else cell.ljust(width) for at, (cell, width) in pairs).rstrip()
+            "  ".join(
+                cell.rjust(width) if at > 1 else cell.ljust(width) for at, (cell, width) in pairs
+            ).rstrip()
         )
     return "\n".join(lines)
 
@@ -196,7 +234,9 @@ def fill(page: Path, name: str, table: str) -> None:
     page.write_text(f"{before}{marker}\n{table}\n\n{end}{rest}", encoding="utf-8")
 
 
-def worst(count: int, examples: list[Example], output: Output, similarity: Similarity, *, recall: bool) -> None:
+def worst(
+    count: int, examples: list[Example], output: Output, similarity: Similarity, *, recall: bool
+) -> None:
     """Print the worst of the development half by F1 named, and only of that half: rules are written on it."""
     scores = score(output, examples, similarity, named=True)
     own = [at for at, example in enumerate(examples) if example.half == HALVES[0]]
@@ -204,9 +244,13 @@ def worst(count: int, examples: list[Example], output: Output, similarity: Simil
     for at in own[:count]:
         example, value = examples[at], scores[at]
         topic = example.passage.title
-        print(f"\nF1 {value.f1:.3f}  precision {value.precision:.3f}  recall {value.recall:.3f}  [{topic}]")
+        print(
+            f"\nF1 {value.f1:.3f}  precision {value.precision:.3f}  recall {value.recall:.3f}  [{topic}]"
+        )
         print(f"      {example.passage.text}")
-        texts, references = (_named(side, topic) for side in (output.propositions[at], example.references))
+        texts, references = (
+            _named(side, topic) for side in (output.propositions[at], example.references)
+        )
         best = similarity(texts, references)
         for text, nearest in zip(texts, best.max(axis=1, initial=0), strict=True):
             print(f"  ours {nearest:.2f}  {text}")

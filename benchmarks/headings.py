@@ -34,7 +34,11 @@ from factoid.encode import EMBED_TEMPLATE, Encoder
 from factoid.store import GRANULARITIES
 from factoid.words import cut_words
 from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
-from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+from llama_index_factoid import (
+    EncoderEmbedding,
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+)
 
 MANUAL = """# {name}
 
@@ -90,7 +94,10 @@ class Case:
     def count(self, search: Search) -> int:
         """Return how many questions find their answer in the right source."""
         hits = [(search(question), source, answer) for question, source, answer in self.questions]
-        return sum(found == source and answer in cut_words(text, self.words) for (found, text), source, answer in hits)
+        return sum(
+            found == source and answer in cut_words(text, self.words)
+            for (found, text), source, answer in hits
+        )
 
 
 def manuals() -> Case:
@@ -114,22 +121,32 @@ def answered() -> Case:
     """Return a page of questions with answers, and twenty questions in other words."""
     rows = [line.split("|") for line in ANSWERED.splitlines()]
     page = "\n\n".join(f"{question}\n\n{answer}" for question, answer, _ in rows)
-    questions = [(asked, "page", answer.partition(",")[0].partition(".")[0]) for _, answer, asked in rows]
+    questions = [
+        (asked, "page", answer.partition(",")[0].partition(".")[0]) for _, answer, asked in rows
+    ]
     return Case({"page": page}, questions, "passage", 60)
 
 
 def core(
-    case: Case, encoder: Encoder, granularity: str, template: str = EMBED_TEMPLATE, weights: Weights | None = None
+    case: Case,
+    encoder: Encoder,
+    granularity: str,
+    template: str = EMBED_TEMPLATE,
+    weights: Weights | None = None,
 ) -> Search:
     """Search the core's store."""
     documents = [Document(text, metadata={"source": source}) for source, text in case.texts.items()]
     units, _ = cut(Corpus(documents, []), SyntaxPropositionizer())
-    store = UnitStore(encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template)
+    store = UnitStore(
+        encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template
+    )
     for of_one in units.values():
         store.add(list(map(with_nearest_heading, of_one)) if template == NEAREST else of_one)
 
     def search(question: str) -> tuple[str, str]:
-        unit = store.search(question, 1, granularity=granularity, parents=case.parents, weights=weights)[0].unit
+        unit = store.search(
+            question, 1, granularity=granularity, parents=case.parents, weights=weights
+        )[0].unit
         return unit.metadata["source"], unit.text
 
     return search
@@ -137,15 +154,21 @@ def core(
 
 def langchain(case: Case, encoder: Encoder, granularity: str | None) -> Search:
     """Search LangChain's store in memory with its own splitter, or ours with ours."""
-    documents = [LangChainDocument(text, metadata={"source": source}) for source, text in case.texts.items()]
+    documents = [
+        LangChainDocument(text, metadata={"source": source}) for source, text in case.texts.items()
+    ]
     if granularity is None:
         plain = InMemoryVectorStore(EncoderEmbeddings(encoder))
-        plain.add_documents(RecursiveCharacterTextSplitter(chunk_size=1000).split_documents(documents))
+        plain.add_documents(
+            RecursiveCharacterTextSplitter(chunk_size=1000).split_documents(documents)
+        )
         retriever = plain.as_retriever(search_kwargs={"k": 1})
     else:
         store = MultiGranularFAISS(EncoderEmbeddings(encoder))
         store.add_documents(documents)
-        retriever = MultiGranularRetriever(store=store, k=1, granularity=granularity, parents=case.parents)
+        retriever = MultiGranularRetriever(
+            store=store, k=1, granularity=granularity, parents=case.parents
+        )
 
     def search(question: str) -> tuple[str, str]:
         document = retriever.invoke(question)[0]
@@ -157,7 +180,9 @@ def langchain(case: Case, encoder: Encoder, granularity: str | None) -> Search:
 def llama_index(case: Case, encoder: Encoder, granularity: str | None) -> Search:
     """Search LlamaIndex's store in memory with its own Markdown parser, or ours with ours."""
     documents = [
-        LlamaIndexDocument(text=text, metadata={"source": source}, excluded_embed_metadata_keys=["source"])
+        LlamaIndexDocument(
+            text=text, metadata={"source": source}, excluded_embed_metadata_keys=["source"]
+        )
         for source, text in case.texts.items()
     ]
     parser: NodeParser = MarkdownNodeParser() if granularity is None else MultiGranularNodeParser()
@@ -165,7 +190,9 @@ def llama_index(case: Case, encoder: Encoder, granularity: str | None) -> Search
     if granularity is not None:
         context = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
         options = {"vector_store_kwargs": {"granularity": granularity, "parents": case.parents}}
-    index = VectorStoreIndex(parser(documents), storage_context=context, embed_model=EncoderEmbedding(encoder))
+    index = VectorStoreIndex(
+        parser(documents), storage_context=context, embed_model=EncoderEmbedding(encoder)
+    )
     retriever = index.as_retriever(similarity_top_k=1, **options)
 
     def search(question: str) -> tuple[str, str]:

@@ -23,7 +23,9 @@ _SPAN = re.compile(r"<span class='([^']*)'>(.*?)</span>", re.DOTALL)
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 _TITLED = re.compile(r"\[(.+?)\]\s+(.*)", re.DOTALL)
-_INSERTED = "has-text-info-dark"  # words of the proposition that its passage does not have at that place
+_INSERTED = (
+    "has-text-info-dark"  # words of the proposition that its passage does not have at that place
+)
 _HE = re.compile(r"\b(?:[Hh]e|[Ss]he)\b(?!')")
 _HIS = re.compile(r"^(?:His|Her)\b")
 _SUPPORTED = 0.8  # of a proposition's content words, for a passage with its title to be its passage
@@ -47,7 +49,9 @@ def read_factscore(folder: Path) -> list[Example]:
     """Return the sentences that have human atomic facts, each as a passage of its own under its bio's topic."""
     examples = []
     for name in ("InstructGPT", "ChatGPT"):
-        for line in (folder / "labeled_data" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+        for line in (
+            (folder / "labeled_data" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ):
             bio = json.loads(line)
             for sentence in bio["annotations"] or []:
                 human, model = (
@@ -71,9 +75,16 @@ def read_densex(folder: Path) -> list[Example]:
         for retrievers in json.loads((folder / "data.json").read_text(encoding="utf-8")).values()
         for views in retrievers.values()
     ]
-    passages = {passage.id: passage for views in shown for text in views["passage"].values() for passage in _own(text)}
+    passages = {
+        passage.id: passage
+        for views in shown
+        for text in views["passage"].values()
+        for passage in _own(text)
+    }
     found: dict[str, dict[str, None]] = {}
-    for title, proposition in {pair: None for views in shown for pair in _listed(views["word"]["proposition"])}:
+    for title, proposition in {
+        pair: None for views in shown for pair in _listed(views["word"]["proposition"])
+    }:
         words = content_words(proposition)
         held = {
             own.id: len(words & (content_words(own.text) | content_words(title)))
@@ -109,12 +120,23 @@ def _listed(marked: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(marked: str) -> str:
-    return " ".join(html.unescape(_TAG.sub("", marked)).replace(" .", ".").replace(" ,", ",").split())
+    return " ".join(
+        html.unescape(_TAG.sub("", marked)).replace(" .", ".").replace(" ,", ",").split()
+    )
 
 
 def _passage(title: str, text: str) -> Unit:
     text = text.strip()
-    return Unit("", text, Granularity.PASSAGE, document_id=title, parent_id=title, start=0, end=len(text), title=title)
+    return Unit(
+        "",
+        text,
+        Granularity.PASSAGE,
+        document_id=title,
+        parent_id=title,
+        start=0,
+        end=len(text),
+        title=title,
+    )
 
 
 class KeptEncoder:
@@ -126,13 +148,18 @@ class KeptEncoder:
         self._vectors: dict[bytes, Vectors] = {}
         if path.exists():
             with np.load(path, allow_pickle=False) as kept:
-                self._vectors = {key.tobytes(): row for key, row in zip(kept["keys"], kept["vectors"], strict=True)}
+                self._vectors = {
+                    key.tobytes(): row
+                    for key, row in zip(kept["keys"], kept["vectors"], strict=True)
+                }
 
     def encode_units(self, texts: list[str]) -> Vectors:
         keys = [hashlib.sha256(text.encode()).digest() for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
         if new:
-            self._vectors.update(zip(new, self._encoder.encode_units(list(new.values())), strict=True))
+            self._vectors.update(
+                zip(new, self._encoder.encode_units(list(new.values())), strict=True)
+            )
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.with_suffix(".part").open("wb") as file:
                 rows = np.array([np.frombuffer(key, np.uint8) for key in self._vectors])

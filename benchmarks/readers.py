@@ -16,7 +16,9 @@ from factoid.readers import ExtractiveReader
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path)
     parser.add_argument("--questions", type=int, default=1000, help="about so many, evenly spread")
     arguments = parser.parse_args()
@@ -32,7 +34,9 @@ def main() -> None:
     for kind in ("span", "sentence"):
         read = ExtractiveReader(answers=kind).read_batch(questions[::step], contexts[::step])
         scores = score_answers(read, answers[::step])
-        print(f"| {kind} | {100 * scores.exact_match:.1f} | {100 * scores.f1:.1f} | {scores.questions:,} |")
+        print(
+            f"| {kind} | {100 * scores.exact_match:.1f} | {100 * scores.f1:.1f} | {scores.questions:,} |"
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.existing.servers"]  # servers that several folders use, started when one does
+pytest_plugins = [
+    "tests.existing.servers"
+]  # servers that several folders use, started when one does
 
 # The same examples in every run, so that a run fails for what was changed. New ones: --hypothesis-profile=explore
 # No deadline: timings lie in benchmarks, and machines are loaded.

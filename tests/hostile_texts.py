@@ -16,7 +16,14 @@ import numpy as np
 from factoid.context import pack_context
 from factoid.documents import clean, markdown_tables, read_layout, read_markdown, row_propositions
 from factoid.encode import with_heading
-from factoid.entities.articles.names import NameKind, name_key, name_parts, spelled_names, spelled_out, split_title
+from factoid.entities.articles.names import (
+    NameKind,
+    name_key,
+    name_parts,
+    spelled_names,
+    spelled_out,
+    split_title,
+)
 from factoid.entities.importers.mediawiki import MediaWikiDump, is_disambiguation
 from factoid.entities.articles.own_documents import OwnDocuments, build_own_articles
 from factoid.entities.importers.wikitext import links, plain_text, strip_tags
@@ -36,7 +43,12 @@ from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, claims_something, with_markers, without_markers
+from factoid.late_interaction.answer import (
+    GrowingAnswer,
+    claims_something,
+    with_markers,
+    without_markers,
+)
 from factoid.late_interaction.cite import PropCite
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose
@@ -112,7 +124,9 @@ _SHAPES: dict[str, Callable[[str, str, str, int], str]] = {
     "shrinking runs": lambda a, b, c, size: _growing(a, b, size)[::-1],
     "groups": lambda a, b, c, size: run(a * 30 + b * 30 + c, size),
     "lines": lambda a, b, c, size: run(a * 20 + b + "\n", size),
-    "one of a kind": lambda a, b, c, size: " ".join(f"{a}{number}{b}" for number in range(size // 4)),
+    "one of a kind": lambda a, b, c, size: " ".join(
+        f"{a}{number}{b}" for number in range(size // 4)
+    ),
 }
 
 
@@ -154,7 +168,9 @@ def _pack(text: str) -> None:
 
 def _pack_pieces(text: str) -> None:
     pieces = enumerate(_pieces(text, 40))
-    pack_context([Unit(f"{at}", piece, Granularity.SENTENCE, "d", "d", at, at + 1) for at, piece in pieces])
+    pack_context(
+        [Unit(f"{at}", piece, Granularity.SENTENCE, "d", "d", at, at + 1) for at, piece in pieces]
+    )
 
 
 def _decompose(text: str) -> None:
@@ -184,7 +200,12 @@ def _clean_result(text: str) -> None:
         at += len(line) + 1
     pages = [{"pageNumber": 1, "spans": [{"offset": 0, "length": len(text)}]}]
     tables = [{"rowCount": len(cells), "columnCount": 1, "cells": cells}]
-    result = {"content": text, "stringIndexType": "unicodeCodePoint", "pages": pages, "paragraphs": paragraphs}
+    result = {
+        "content": text,
+        "stringIndexType": "unicodeCodePoint",
+        "pages": pages,
+        "paragraphs": paragraphs,
+    }
     clean(read_layout(result | {"tables": tables})).documents()
 
 
@@ -230,7 +251,9 @@ def _names(text: str) -> None:
 
 @cache
 def _linker() -> TitleLinker:
-    return TitleLinker(build_own_articles([Document("The a.", "A"), Document("A word.", "Word (a)")]))
+    return TitleLinker(
+        build_own_articles([Document("The a.", "A"), Document("A word.", "Word (a)")])
+    )
 
 
 def _file(ending: str, before: str = "", behind: str = "") -> Reader:
@@ -248,7 +271,13 @@ def _filters(text: str) -> None:
     half = text[: len(text) // 2]
     pieces = _pieces(text, 10)
     metadata = plain_metadata({"a": text, "b": pieces, text: text})
-    for operator in (Operator.CONTAINS, Operator.TEXT_MATCH_INSENSITIVE, Operator.IN, Operator.EQ, Operator.GT):
+    for operator in (
+        Operator.CONTAINS,
+        Operator.TEXT_MATCH_INSENSITIVE,
+        Operator.IN,
+        Operator.EQ,
+        Operator.GT,
+    ):
         matches(Comparison("a", operator, half), metadata)
     matches(parse_filter({"a": {"$contains": text}, text: text}), metadata)
 
@@ -264,7 +293,12 @@ def _metadata(text: str) -> None:
 
 def _show(text: str) -> None:
     match = Hit(Unit("s", text, Granularity.SENTENCE, "d", "u", 0, len(text)), 1.0)
-    shown = Hit(Unit("u", text, Granularity.PASSAGE, "d", "d", 0, len(text), text, text), 1.0, (match,), (match.unit,))
+    shown = Hit(
+        Unit("u", text, Granularity.PASSAGE, "d", "d", 0, len(text), text, text),
+        1.0,
+        (match,),
+        (match.unit,),
+    )
     show_hit(1, shown)
 
 
@@ -298,7 +332,9 @@ def _langchain(text: str) -> None:
 
     from langchain_factoid import DocumentIntelligenceTransformer, PassageTextSplitter
 
-    documents = PassageTextSplitter().split_documents([TextDocument(page_content=text, metadata={"title": text[:99]})])
+    documents = PassageTextSplitter().split_documents(
+        [TextDocument(page_content=text, metadata={"title": text[:99]})]
+    )
     DocumentIntelligenceTransformer().transform_documents(documents[:3])
 
 
@@ -350,10 +386,14 @@ READERS: dict[str, Reader] = {
     "align": lambda text: align(text, text[:1000]),
     "cite": _cite,
     "wikitext": _wikitext,
-    "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
+    "tables in a template that is never closed": lambda text: _wikitext(
+        "{{a|" + text.replace("{|", "{|\n|-\n")
+    ),
     "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
     "MediaWikiDump": _file(
-        ".xml", "<mediawiki><page><title>a</title><ns>0</ns><revision><text>", "</text></revision></page>"
+        ".xml",
+        "<mediawiki><page><title>a</title><ns>0</ns><revision><text>",
+        "</text></revision></page>",
     ),
     "names": _names,
     "spans of names": lambda text: sum(1 for _ in Words(text).spans(lower_case=True)),
@@ -361,7 +401,11 @@ READERS: dict[str, Reader] = {
     "AnnotatedLinker": lambda text: AnnotatedLinker({text: "A a"}).link(text),
     "words of SpEL": split_words,
     "clean_answer": clean_answer,
-    "prompts": lambda text: (question_prompt(f"{text}?", text), document_text(text, text), prompt_for(unit(text))),
+    "prompts": lambda text: (
+        question_prompt(f"{text}?", text),
+        document_text(text, text),
+        prompt_for(unit(text)),
+    ),
     "answers": _answers,
     "filters": _filters,
     "keys of metadata": _metadata,
@@ -379,7 +423,15 @@ READERS: dict[str, Reader] = {
 }
 NEEDS = {
     **dict.fromkeys(
-        ("clean", "clean a result", "markdown_tables", "a cell in HTML", "a row in HTML", "a figure"), "lxml"
+        (
+            "clean",
+            "clean a result",
+            "markdown_tables",
+            "a cell in HTML",
+            "a row in HTML",
+            "a figure",
+        ),
+        "lxml",
     ),
     **dict.fromkeys(("rows between pipes", "rows of Azure"), "lxml"),
     "a page in HTML": "markdownify",
@@ -412,13 +464,18 @@ def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -
     if long < negligible:
         return ""
     short = seconds(read, text(size))
-    for more in (1, 2):  # another task may have slowed one of them down; readers may know the same text
+    for more in (
+        1,
+        2,
+    ):  # another task may have slowed one of them down; readers may know the same text
         if long > _MOST_GROWTH * short:
             short = max(short, seconds(read, text(size + more)))
             long = min(long, seconds(read, text(4 * size + more)))
     if long < negligible or long <= _MOST_GROWTH * short:
         return ""
     longest = seconds(read, text(16 * size))
-    if longest <= _MOST_GROWTH * long:  # one step, such as a limit above which a text is read in another way
+    if (
+        longest <= _MOST_GROWTH * long
+    ):  # one step, such as a limit above which a text is read in another way
         return ""
     return f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}, {longest:.3f} s for {16 * size:,}"

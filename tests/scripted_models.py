@@ -105,7 +105,9 @@ class LlamaIndexModel(CustomLLM):
         return {"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
 
     def _chat(self, given):
-        return ChatResponse(message=ChatMessage(role="assistant", content=given["text"]), raw=self._raw(given))
+        return ChatResponse(
+            message=ChatMessage(role="assistant", content=given["text"]), raw=self._raw(given)
+        )
 
     def chat(self, messages, **kwargs):
         return self._chat(self.script.answer(messages[0].content))

@@ -55,7 +55,9 @@ def test_what_a_killed_process_left_is_removed(tmp_path, what):
 def test_writers_of_one_file_take_turns(tmp_path):
     def write(number):
         for _ in range(5):
-            write_file(tmp_path / "facts", lambda out: [out.write(b"%d" % number) for _ in range(1000)])
+            write_file(
+                tmp_path / "facts", lambda out: [out.write(b"%d" % number) for _ in range(1000)]
+            )
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write, range(4)))

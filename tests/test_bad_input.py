@@ -20,7 +20,9 @@ def store(tmp_path):
 
 
 def add(store, *texts, **fields):
-    return store.add_documents([Document(text, **fields) for text in texts], propositionizer=PROPOSITIONIZER)
+    return store.add_documents(
+        [Document(text, **fields) for text in texts], propositionizer=PROPOSITIONIZER
+    )
 
 
 def units(store):
@@ -49,8 +51,13 @@ def test_a_document_without_paragraphs_keeps_its_words(store):
 def test_facts_without_letters_are_kept(store):
     text = "😀😀\n\n—\n\n..."
     add(store, text)
-    assert all(unit.granularity is PROPOSITION or unit.text == text[unit.start : unit.end] for unit in units(store))
-    assert {"😀😀", "—", "..."} <= {unit.text for unit in units(store) if unit.granularity is PROPOSITION}
+    assert all(
+        unit.granularity is PROPOSITION or unit.text == text[unit.start : unit.end]
+        for unit in units(store)
+    )
+    assert {"😀😀", "—", "..."} <= {
+        unit.text for unit in units(store) if unit.granularity is PROPOSITION
+    }
 
 
 def test_queries_of_all_kinds(store):

@@ -12,7 +12,10 @@ pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListLLM
-from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
+from langchain_core.language_models.fake_chat_models import (
+    FakeListChatModel,
+    FakeMessagesListChatModel,
+)
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
@@ -48,7 +51,9 @@ async def test_prompts_and_threads(reader_class, model_class):
     prompt = f"{DOCUMENT}\n\nAnother.\n\nBased on these texts, answer this question:\nQ: Which river?\nA:"
     assert json.loads(reader.read("Which river?", [DOCUMENT, "Another."])) == [prompt]
     script.threads.clear()
-    assert json.loads(await reader.aread("Which river?")) == ["Answer this question:\nQ: Which river?\nA:"]
+    assert json.loads(await reader.aread("Which river?")) == [
+        "Answer this question:\nQ: Which river?\nA:"
+    ]
     # What cannot await does not block the event loop.
     assert (threading.get_ident() in script.threads) is (model_class is not LlamaIndexModel)
 
@@ -57,9 +62,14 @@ async def test_prompts_and_threads(reader_class, model_class):
 async def test_batches(reader_class, model_class):
     script = Script({}, seconds=0.01)
     reader = reader_class(model_class(script=script), batch_size=3)
-    questions, contexts = [f"Which {index}?" for index in range(9)], [["word"] * (index % 3) for index in range(9)]
+    questions, contexts = (
+        [f"Which {index}?" for index in range(9)],
+        [["word"] * (index % 3) for index in range(9)],
+    )
     expected = reader.read_batch(questions, contexts)
-    assert [reader.read(*pair) for pair in zip(questions[:4], contexts[:4], strict=True)] == expected[:4]
+    assert [
+        reader.read(*pair) for pair in zip(questions[:4], contexts[:4], strict=True)
+    ] == expected[:4]
     script.peak = 0
     assert await reader.aread_batch(questions, contexts) == expected
     assert script.peak == (1 if model_class is LlamaIndexModel else 3)
@@ -72,7 +82,10 @@ async def test_documents_as_retrievers_return_them(reader_class, model_class):
     if reader_class is ChatModelReader:
         documents = [Document(DOCUMENT, metadata={"title": "Rouen"}), Document("Another.")]
     else:
-        nodes = [TextNode(text=DOCUMENT, metadata={"title": "Rouen"}), LlamaDocument(text="Another.")]
+        nodes = [
+            TextNode(text=DOCUMENT, metadata={"title": "Rouen"}),
+            LlamaDocument(text="Another."),
+        ]
         documents = [NodeWithScore(node=nodes[0], score=0.5), nodes[1]]
     expected = reader.read("Which?", [DOCUMENT, "Another."])
     assert reader.read("Which?", documents) == await reader.aread("Which?", documents) == expected
@@ -80,7 +93,10 @@ async def test_documents_as_retrievers_return_them(reader_class, model_class):
 
 
 async def test_chains_and_fakes_of_the_frameworks():
-    blocks = [{"type": "thinking", "thinking": "Loire?"}, {"type": "text", "text": "Seine\nand more"}]
+    blocks = [
+        {"type": "thinking", "thinking": "Loire?"},
+        {"type": "text", "text": "Seine\nand more"},
+    ]
     for llm in (
         FakeListChatModel(responses=["Seine"]) | StrOutputParser(),
         FakeListLLM(responses=["Seine"]),
@@ -89,7 +105,11 @@ async def test_chains_and_fakes_of_the_frameworks():
         FakeMessagesListChatModel(responses=[AIMessage(content=blocks)]),
     ):
         reader = ChatModelReader(llm)
-        assert reader.read("Which?", DOCUMENT) == await reader.aread("Which?", [DOCUMENT, "Another."]) == "Seine"
+        assert (
+            reader.read("Which?", DOCUMENT)
+            == await reader.aread("Which?", [DOCUMENT, "Another."])
+            == "Seine"
+        )
     parsed = ChatModelReader(FakeListChatModel(responses=["{}"]) | JsonOutputParser())
     with pytest.raises(InvalidInputError, match="no output parser"):
         parsed.read("Which?")

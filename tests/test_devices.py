@@ -16,7 +16,9 @@ def test_the_cpu_is_there_and_none_is_the_best_there_is(monkeypatch):
         assert usable_device(device) == torch.device("cpu")
 
 
-@pytest.mark.parametrize("given", ["cuda:99", "banana", "meta", "", 3.5, torch.device("cuda", 99), "xla"])
+@pytest.mark.parametrize(
+    "given", ["cuda:99", "banana", "meta", "", 3.5, torch.device("cuda", 99), "xla"]
+)
 def test_others_are_refused(given):
     with pytest.raises(InvalidInputError, match="PyTorch cannot use the device"):
         usable_device(given)

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("shared/factoid", "langchain_factoid", "llama_index_factoid", "examples", "benchmarks", "tools", "tests")
+CODE = (
+    "shared/factoid",
+    "langchain_factoid",
+    "llama_index_factoid",
+    "examples",
+    "benchmarks",
+    "tools",
+    "tests",
+)
 WRITTEN = {"docs/reference.md", "docs/cli.md"}  # by tools
 PAGES = sorted(
     str(page.relative_to(ROOT))
@@ -87,13 +95,17 @@ def files() -> frozenset[str]:
 @cache
 def options() -> frozenset[str]:
     """Return the options of the commands."""
-    return frozenset(re.findall(r"--[a-z][a-z-]*", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")))
+    return frozenset(
+        re.findall(r"--[a-z][a-z-]*", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"))
+    )
 
 
 @cache
 def commands() -> dict[str, str]:
     """Return the section of each command's help, by the words of the command."""
-    sections = re.split(r"^#+ `factoid (.*)`$", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), flags=re.M)
+    sections = re.split(
+        r"^#+ `factoid (.*)`$", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), flags=re.M
+    )
     return dict(zip(sections[1::2], sections[2::2], strict=True))
 
 
@@ -117,7 +129,12 @@ def test_commands_in_blocks_take_their_options(page: str) -> None:
 
 
 def test_a_wrong_command_is_noticed() -> None:
-    lines = ["index docs/ --stor s", "serch s q", "store stat s", "index docs/ --sync \\\n  --store s -q  # a comment"]
+    lines = [
+        "index docs/ --stor s",
+        "serch s q",
+        "store stat s",
+        "index docs/ --sync \\\n  --store s -q  # a comment",
+    ]
     text = "```sh\n" + "\n".join(f"factoid {line}" for line in lines) + "\n```"
     assert wrong_commands(text) == lines[:3]
 
@@ -138,7 +155,11 @@ def test_what_a_page_names_exists(page: str) -> None:
             used = re.findall(r"--[a-z][a-z-]*", quoted)
             unknown += [option for option in used if option not in options()]
         elif NAME.fullmatch(bare := QUOTED.sub("", quoted)):
-            unknown += [f"{quoted}: {name}" for name in re.findall(r"[A-Za-z_]\w+", bare) if name not in known]
+            unknown += [
+                f"{quoted}: {name}"
+                for name in re.findall(r"[A-Za-z_]\w+", bare)
+                if name not in known
+            ]
     assert not unknown
 
 

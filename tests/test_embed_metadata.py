@@ -20,8 +20,17 @@ from factoid import AnyGranularityRanker, Document, UnitStore
 from factoid.encode import with_heading, with_metadata
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder
-from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever, with_headings
-from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+from langchain_factoid import (
+    EncoderEmbeddings,
+    MultiGranularFAISS,
+    MultiGranularRetriever,
+    with_headings,
+)
+from llama_index_factoid import (
+    EncoderEmbedding,
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+)
 from llama_index_factoid import MultiGranularRetriever as LlamaIndexRetriever
 from tests.late_interaction.word_vectors import WordVectors
 
@@ -33,7 +42,9 @@ KEYS = ["product"]
 
 def in_langchain(path=None, keys=KEYS):
     store = MultiGranularFAISS(EncoderEmbeddings(HashEncoder()), path=path, embed_metadata=keys)
-    store.add_documents([LangChainDocument(TEXT, id=name, metadata={"product": name}) for name in PRODUCTS])
+    store.add_documents(
+        [LangChainDocument(TEXT, id=name, metadata={"product": name}) for name in PRODUCTS]
+    )
     return store
 
 
@@ -71,7 +82,8 @@ def test_three_manuals_that_differ_in_their_product_only_are_told_apart(lexical)
         assert found.score == pytest.approx(document.metadata["score"], abs=1e-5)
     without = MultiGranularRetriever(store=in_langchain(keys=None), k=3)
     scores = {
-        document.metadata["score"] for document in without.invoke("How long does the warranty of the Tern 40 last?")
+        document.metadata["score"]
+        for document in without.invoke("How long does the warranty of the Tern 40 last?")
     }
     assert len(scores) == 1  # nothing tells them apart
 
@@ -84,9 +96,16 @@ def test_what_is_embedded_is_text_with_its_metadata_before_it(tmp_path):
             encoded.extend(texts)
             return super().encode_units(texts)
 
-    metadata = {"product": "Tern 40", "tags": ["old", "blue"], "dc:title": "Manual", "year": 1990, "none": None}
+    metadata = {
+        "product": "Tern 40",
+        "tags": ["old", "blue"],
+        "dc:title": "Manual",
+        "year": 1990,
+        "none": None,
+    }
     with UnitStore(
-        encoder=Recording(), embed_metadata=["year", "product", "tags", "dc:title", "none", "absent"]
+        encoder=Recording(),
+        embed_metadata=["year", "product", "tags", "dc:title", "none", "absent"],
     ) as store:
         store.add_documents([Document("It lasts 24 months.", title="Warranty", metadata=metadata)])
         assert "1990 — Tern 40 — old, blue — Manual — Warranty: It lasts 24 months." in encoded
@@ -94,23 +113,37 @@ def test_what_is_embedded_is_text_with_its_metadata_before_it(tmp_path):
     [passage, *_] = MultiGranularNodeParser(embed_metadata=["year", "product"])(
         [
             LlamaIndexDocument(
-                text="It lasts 24 months.", metadata={"title": "Warranty", "product": "Tern 40", "year": 1990}
+                text="It lasts 24 months.",
+                metadata={"title": "Warranty", "product": "Tern 40", "year": 1990},
             )
         ]
     )
-    assert passage.get_content(MetadataMode.EMBED) == "1990 — Tern 40 — Warranty: It lasts 24 months."
+    assert (
+        passage.get_content(MetadataMode.EMBED) == "1990 — Tern 40 — Warranty: It lasts 24 months."
+    )
     assert passage.get_content(MetadataMode.LLM) == passage.get_content(MetadataMode.EMBED)
 
 
 @pytest.mark.parametrize(
     ("title", "section", "text"),
-    [("Tern 40 — manual", "", "It lasts."), ("Manual", "Tern 40, Care", "It lasts."), ("", "", "The Tern 40 lasts.")],
+    [
+        ("Tern 40 — manual", "", "It lasts."),
+        ("Manual", "Tern 40, Care", "It lasts."),
+        ("", "", "The Tern 40 lasts."),
+    ],
 )
 def test_a_value_that_is_there_already_is_not_written_twice(title, section, text):
-    document = Document(text, title, section, metadata={"product": "The Tern 40" if not title else "Tern 40"})
+    document = Document(
+        text, title, section, metadata={"product": "The Tern 40" if not title else "Tern 40"}
+    )
     written = with_heading(document, with_metadata("{title} — {section}: {text}", KEYS))
     assert written.count("Tern 40") == 1
-    assert with_heading(Document("It lasts.", metadata={"product": "x" * 5000}), "{product}: {text}").count("x") == 1000
+    assert (
+        with_heading(
+            Document("It lasts.", metadata={"product": "x" * 5000}), "{product}: {text}"
+        ).count("x")
+        == 1000
+    )
 
 
 def test_a_store_knows_its_list_and_refuses_another(tmp_path):
@@ -125,7 +158,9 @@ def test_a_store_knows_its_list_and_refuses_another(tmp_path):
         assert best.metadata["product"] == "Swift 9"
         [best] = again.similarity_search("warranty of the Plover 5", k=1)
         assert best.metadata["product"] == "Plover 5"
-        with pytest.raises(InvalidInputError, match=r"metadata\['product'\] is encoded .* add the documents again"):
+        with pytest.raises(
+            InvalidInputError, match=r"metadata\['product'\] is encoded .* add the documents again"
+        ):
             again.store.update_metadata({"product": "Other"}, document_ids=["new"])
         again.store.update_metadata({"shelf": 1}, document_ids=["new"])
         again.store.export(tmp_path / "export.jsonl")
@@ -134,7 +169,8 @@ def test_a_store_knows_its_list_and_refuses_another(tmp_path):
         assert imported.embed_metadata == ("product",)
     for keys in ([], ["product", "version"]):
         with pytest.raises(
-            EncoderMismatchError, match=r"built with the embed_metadata '\[\"product\"\]'.*or a new store"
+            EncoderMismatchError,
+            match=r"built with the embed_metadata '\[\"product\"\]'.*or a new store",
         ):
             MultiGranularFAISS(encoder, path=tmp_path / "store", embed_metadata=keys)
         with UnitStore(encoder=HashEncoder(), embed_metadata=keys) as other:
@@ -161,10 +197,16 @@ def test_in_llama_index_the_parser_says_it_and_the_store_remembers(tmp_path):
         forgetful = VectorStoreIndex.from_vector_store(
             again, embed_model=MODEL, transformations=[MultiGranularNodeParser()]
         )
-        with pytest.raises(EncoderMismatchError, match=r'MultiGranularNodeParser\(embed_metadata=\["product"\]\)'):
+        with pytest.raises(
+            EncoderMismatchError, match=r'MultiGranularNodeParser\(embed_metadata=\["product"\]\)'
+        ):
             forgetful.insert(LlamaIndexDocument(text="Other.", metadata={"product": "Plover 5"}))
-        splitter = VectorStoreIndex.from_vector_store(again, embed_model=MODEL, transformations=[SentenceSplitter()])
-        splitter.insert(LlamaIndexDocument(text="Of the framework.", metadata={"product": "Plover 5"}))
+        splitter = VectorStoreIndex.from_vector_store(
+            again, embed_model=MODEL, transformations=[SentenceSplitter()]
+        )
+        splitter.insert(
+            LlamaIndexDocument(text="Of the framework.", metadata={"product": "Plover 5"})
+        )
         with pytest.raises(InvalidInputError, match="use one of them"):
             again.add([*made(KEYS), *made(["product", "file_name"])])
     with pytest.raises(EncoderMismatchError, match="embed_metadata"):
@@ -172,7 +214,9 @@ def test_in_llama_index_the_parser_says_it_and_the_store_remembers(tmp_path):
 
 
 def made(keys):
-    nodes = MultiGranularNodeParser(embed_metadata=keys)([LlamaIndexDocument(text="A text.", id_=str(keys))])
+    nodes = MultiGranularNodeParser(embed_metadata=keys)(
+        [LlamaIndexDocument(text="A text.", id_=str(keys))]
+    )
     for node in nodes:
         node.embedding = [1.0] * 256
     return nodes
@@ -200,7 +244,9 @@ def test_wrong_lists_are_refused():
             UnitStore(encoder=HashEncoder(), embed_metadata=keys)
         with pytest.raises(ValueError, match="embed_metadata"):
             MultiGranularNodeParser(embed_metadata=keys)
-    assert json.loads(MultiGranularNodeParser(embed_metadata=KEYS).to_json())["embed_metadata"] == KEYS
+    assert (
+        json.loads(MultiGranularNodeParser(embed_metadata=KEYS).to_json())["embed_metadata"] == KEYS
+    )
 
 
 class SameWords(WordVectors):
@@ -208,7 +254,9 @@ class SameWords(WordVectors):
 
     @staticmethod
     def vector(word, marker):
-        vector = np.random.default_rng([ord(character) for character in word.lower()]).normal(size=64)
+        vector = np.random.default_rng([ord(character) for character in word.lower()]).normal(
+            size=64
+        )
         return vector / np.linalg.norm(vector)
 
 
@@ -227,11 +275,15 @@ def test_a_ranker_of_a_search_reads_the_metadata_and_hits_stay_as_they_are(granu
                 assert hit.unit.title == ""
                 assert not any(match.unit.title for match in hit.matches)
                 assert hit.score < best.score or hit is best
-            assert {hit.unit.id for hit in (best, *others)} <= {hit.unit.id for hit in plain} or parents == "unit"
+            assert {hit.unit.id for hit in (best, *others)} <= {
+                hit.unit.id for hit in plain
+            } or parents == "unit"
 
 
 def test_headings_can_say_the_metadata_as_well():
-    document = LangChainDocument("It lasts.", metadata={"title": "Warranty", "product": "Tern 40", "year": 2024})
+    document = LangChainDocument(
+        "It lasts.", metadata={"title": "Warranty", "product": "Tern 40", "year": 2024}
+    )
     [written] = with_headings([document], embed_metadata=["product", "year"])
     assert written.page_content == "Tern 40 — 2024 — Warranty: It lasts."
     [written] = with_headings([document], "{text}", embed_metadata=KEYS)

@@ -19,7 +19,9 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def load(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    specification = importlib.util.spec_from_file_location(
+        f"example_{name}", EXAMPLES / f"{name}.py"
+    )
     assert specification
     assert specification.loader
     module = importlib.util.module_from_spec(specification)
@@ -78,7 +80,10 @@ def test_llama_index_query_engine(capsys, embed_model):
 @pytest.mark.parametrize("name", ["cite_langchain", "cite_llama_index"])
 def test_cite(capsys, name):
     cited = load(name).main(PropCite(WordVectors()))
-    assert re.fullmatch(r"The lighthouse at Skagen was designed by Niels Nebelong \[\d\]\. .* in 2019 \[\d\]\.", cited)
+    assert re.fullmatch(
+        r"The lighthouse at Skagen was designed by Niels Nebelong \[\d\]\. .* in 2019 \[\d\]\.",
+        cited,
+    )
     printed = capsys.readouterr().out
     assert cited in printed
     assert re.search(r"\[\d\] Rubjerg Knude: .*moved 70 metres", printed)
@@ -94,9 +99,15 @@ def test_entity_langchain(capsys):
             asked.append(messages[0].content)
             return super()._call(messages, *args, **options)
 
-    assert load("entity_langchain").main(Chat(responses=["Every 4,000 hours."])) == "Every 4,000 hours."
+    assert (
+        load("entity_langchain").main(Chat(responses=["Every 4,000 hours."]))
+        == "Every 4,000 hours."
+    )
     assert "its seal is changed every 4,000 hours" in asked[0]
-    assert "'T40' is Tern 40, page 12\n'annual check' is Station check, page 55\n" in capsys.readouterr().out
+    assert (
+        "'T40' is Tern 40, page 12\n'annual check' is Station check, page 55\n"
+        in capsys.readouterr().out
+    )
 
 
 def test_entity_llama_index(capsys, embed_model):
@@ -119,7 +130,10 @@ def colbert(tmp_path):
 
 def test_rerank_langchain(colbert, tmp_path, capsys, embeddings):
     first, _ = load("rerank_langchain").main(colbert, embeddings, str(tmp_path / "store"))
-    assert (first.page_content, first.metadata["title"]) == ("Anna Berg was born in Oslo.", "Anna Berg")
+    assert (first.page_content, first.metadata["title"]) == (
+        "Anna Berg was born in Oslo.",
+        "Anna Berg",
+    )
     assert "Anna Berg 0–27: Anna Berg was born in Oslo." in capsys.readouterr().out
     assert (tmp_path / "store" / "tokens.sqlite").exists()
 
@@ -127,7 +141,9 @@ def test_rerank_langchain(colbert, tmp_path, capsys, embeddings):
 def test_rerank_llama_index(colbert, tmp_path, capsys, embed_model):
     from llama_index.core.llms import MockLLM
 
-    answer = load("rerank_llama_index").main(colbert, embed_model, MockLLM(), str(tmp_path / "store"))
+    answer = load("rerank_llama_index").main(
+        colbert, embed_model, MockLLM(), str(tmp_path / "store")
+    )
     assert "Anna Berg was born in Oslo." in answer  # the mock repeats its prompt
     assert "Anna Berg 0–27: Anna Berg was born in Oslo." in capsys.readouterr().out.splitlines()[0]
     assert (tmp_path / "store" / "tokens.sqlite").exists()
@@ -138,7 +154,10 @@ def test_process_documents(tmp_path):
     source.write_text("# Title\n\nAnna sang. Bob slept.\n", encoding="utf-8")
     script = ScriptedPropositionizer({"Anna sang. Bob slept.": ["Anna sang.", "Bob slept."]})
     written = load("process_documents").main(str(tmp_path), str(tmp_path / "units.jsonl"), script)
-    units = [json.loads(line) for line in (tmp_path / "units.jsonl").read_text(encoding="utf-8").splitlines()]
+    units = [
+        json.loads(line)
+        for line in (tmp_path / "units.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert written == len(units) == 5
     text = source.read_text(encoding="utf-8")
     assert all(text[unit["start"] : unit["end"]] == unit["text"] for unit in units)
@@ -148,10 +167,15 @@ def test_document_processing(tmp_path, capsys):
     for package in ("pdfplumber", "pypdfium2", "PIL"):
         pytest.importorskip(package)
     example = load("document_processing")
-    evidence = example.main(output=tmp_path, encoder=HashEncoder(), read=lambda question, text: "<script>")
+    evidence = example.main(
+        output=tmp_path, encoder=HashEncoder(), read=lambda question, text: "<script>"
+    )
     assert evidence.unit.text == "In Table 1, Sund Mouth has Highest of 271 for 2022."
     printed = capsys.readouterr().out
-    assert "1 tables → 1 summaries; 0 failed\n  A table of 4 rows with the columns Gauge, 2021 / Highest" in printed
+    assert (
+        "1 tables → 1 summaries; 0 failed\n  A table of 4 rows with the columns Gauge, 2021 / Highest"
+        in printed
+    )
     assert "[1] tide-gauges.pdf, page 1, 2 Levels\n    page 1, box [" in printed
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;" in page
@@ -174,9 +198,13 @@ def test_existing_langchain_chroma(capsys, embeddings):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore::PendingDeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 def test_existing_langchain_pgvector(capsys, embeddings, postgres):
-    pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+    pytest.importorskip(
+        "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
+    )
     address = postgres.replace("postgresql://", "postgresql+psycopg://")
     load("existing_langchain_pgvector").main(address, embeddings)
     check_existing(capsys.readouterr().out)

@@ -35,7 +35,9 @@ def llama_index(script, **options):
 
 def llama_index_completing(script, **options):
     """A model whose asynchronous methods are the framework's, which block."""
-    return llama_index_factoid.LLMPropositionizer(LlamaIndexModel(script=script, chats=False), **options)
+    return llama_index_factoid.LLMPropositionizer(
+        LlamaIndexModel(script=script, chats=False), **options
+    )
 
 
 FRAMEWORKS = [langchain, llama_index, llama_index_completing]
@@ -69,7 +71,9 @@ CASES = {  # what the model does, and what comes of it: propositions or a reason
 async def test_the_same_script_gives_the_same_results(ask, make):
     script = Script({text: does for text, (does, _) in CASES.items()})
     propositionizer = make(script, max_concurrency=1)
-    results = dict(zip(CASES, await ask(propositionizer, [unit(text) for text in CASES]), strict=True))
+    results = dict(
+        zip(CASES, await ask(propositionizer, [unit(text) for text in CASES]), strict=True)
+    )
     outcomes = {text: getattr(result, "reason", result) for text, result in results.items()}
     assert outcomes == {text: outcome for text, (_, outcome) in CASES.items()}
     assert set(script.asked.values()) == {1}  # the model itself tries again
@@ -82,9 +86,17 @@ def test_names_are_model_and_prompt():
         assert make(Script({})).name == f"scripted-1@{PROMPT_VERSION}"
         assert make(Script({}), model="gpt", prompt="Split.").name.startswith("gpt@prompt ")
     llm = LangChainModel(script=Script({}))
-    for wrapped in (llm.bind(stop=["x"]), llm.with_config(tags=["t"]), llm.with_retry(), llm.with_fallbacks([llm])):
+    for wrapped in (
+        llm.bind(stop=["x"]),
+        llm.with_config(tags=["t"]),
+        llm.with_retry(),
+        llm.with_fallbacks([llm]),
+    ):
         assert langchain_factoid.ChatModelPropositionizer(wrapped).model == "scripted-1"
-    assert langchain_factoid.ChatModelPropositionizer(FakeListChatModel(responses=["[]"])).model == "FakeListChatModel"
+    assert (
+        langchain_factoid.ChatModelPropositionizer(FakeListChatModel(responses=["[]"])).model
+        == "FakeListChatModel"
+    )
     assert llama_index_factoid.LLMPropositionizer(MockLLM()).model == "MockLLM"
 
 
@@ -126,7 +138,9 @@ async def test_from_llm_in_splitter_and_node_parser():
             kind.from_llm(llm, max_concurency=3)
 
 
-@pytest.mark.parametrize("kind", [langchain_factoid.PropositionTextSplitter, llama_index_factoid.PropositionNodeParser])
+@pytest.mark.parametrize(
+    "kind", [langchain_factoid.PropositionTextSplitter, llama_index_factoid.PropositionNodeParser]
+)
 def test_what_is_no_model_is_refused(kind):
     with pytest.raises(InvalidInputError, match="got str"):
         kind.from_llm("gpt")

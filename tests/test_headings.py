@@ -14,9 +14,24 @@ MANUALS = [
     Document(f"# {name}\n\nThe warranty lasts 24 months. It covers the battery.", id=name)
     for name in ("X100", "X200", "X300", "X400")
 ]
-BIRDS = ["Tern", "Heron", "Kestrel", "Swift", "Plover", "Curlew", "Osprey", "Wren", "Dipper", "Avocet"]
-CATALOGUE = Document("\n\n".join(f"## {bird}\n\nIt weighs {59 + n} kg and is grey." for n, bird in enumerate(BIRDS)))
-SENTENCES = ScriptedPropositionizer(lambda passage: [f"{part}." for part in passage.text.rstrip(".").split(". ")])
+BIRDS = [
+    "Tern",
+    "Heron",
+    "Kestrel",
+    "Swift",
+    "Plover",
+    "Curlew",
+    "Osprey",
+    "Wren",
+    "Dipper",
+    "Avocet",
+]
+CATALOGUE = Document(
+    "\n\n".join(f"## {bird}\n\nIt weighs {59 + n} kg and is grey." for n, bird in enumerate(BIRDS))
+)
+SENTENCES = ScriptedPropositionizer(
+    lambda passage: [f"{part}." for part in passage.text.rstrip(".").split(". ")]
+)
 
 
 class Recording(HashEncoder):
@@ -41,10 +56,17 @@ def test_texts_that_only_headings_tell_apart_are_found(granularity):
     with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents([*MANUALS, CATALOGUE], propositionizer=SENTENCES)
         for manual in MANUALS:
-            (hit,) = store.search(f"How long is the warranty of the {manual.id}?", 1, granularity=granularity)
-            assert (hit.unit.document_id, hit.unit.text) == (manual.id, manual.text.partition("\n\n")[2])
+            (hit,) = store.search(
+                f"How long is the warranty of the {manual.id}?", 1, granularity=granularity
+            )
+            assert (hit.unit.document_id, hit.unit.text) == (
+                manual.id,
+                manual.text.partition("\n\n")[2],
+            )
         for number, bird in enumerate(BIRDS):
-            (hit,) = store.search(f"Which weight has the {bird}?", 1, granularity=granularity, parents="unit")
+            (hit,) = store.search(
+                f"Which weight has the {bird}?", 1, granularity=granularity, parents="unit"
+            )
             assert hit.unit.text == f"It weighs {59 + number} kg and is grey."
 
 
@@ -53,9 +75,12 @@ def test_what_is_encoded_and_what_is_returned():
     encoder = Recording()
     with UnitStore(encoder=encoder, granularities=GRANULARITIES) as store:
         store.add_documents(
-            [Document("# Tern\n\n## Weight\n\nIt weighs 59 kg.", metadata={"year": 1990})], propositionizer=SENTENCES
+            [Document("# Tern\n\n## Weight\n\nIt weighs 59 kg.", metadata={"year": 1990})],
+            propositionizer=SENTENCES,
         )
-        assert encoder.texts == ["Tern — Weight: It weighs 59 kg."]  # of the passage, its sentence and its fact
+        assert encoder.texts == [
+            "Tern — Weight: It weighs 59 kg."
+        ]  # of the passage, its sentence and its fact
         assert {unit.text for unit in store.get(store.ids())} == {"It weighs 59 kg."}
         store.add([unit("It swims.", "Olm")], vectors=[[1.0] * 256])
         assert len(encoder.texts) == 1, "own vectors are not made again"
@@ -88,7 +113,10 @@ def test_templates_name_what_is_wanted():
         ("{title} ({year}), {tags}: {text}", "Olm (1768: It swims.", "It swims."),
         ("{text} [{title}]", "It swims. [Olm]", "It swims.]"),
     ]:
-        assert (with_heading(both, template), with_heading(neither, template)) == (of_both, of_neither)
+        assert (with_heading(both, template), with_heading(neither, template)) == (
+            of_both,
+            of_neither,
+        )
 
 
 @pytest.mark.parametrize("template", ["", "{title}", "{text} {text}", "{text", 3])
@@ -102,12 +130,21 @@ def test_templates_that_are_none(template):
 
 def test_another_template_is_refused_like_another_encoder(tmp_path):
     pytest.importorskip("faiss")
-    with UnitStore(tmp_path / "s", encoder=Recording(), embed_template=None, granularities=GRANULARITIES) as store:
+    with UnitStore(
+        tmp_path / "s", encoder=Recording(), embed_template=None, granularities=GRANULARITIES
+    ) as store:
         assert store.embed_template == "{text}"
         store.add_documents(MANUALS, propositionizer=SENTENCES)
         assert not any("X" in text for text in store.encoder.texts)
-    with pytest.raises(EncoderMismatchError, match=r"the embed_template '\{text\}', and was opened with"):
-        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=EMBED_TEMPLATE, granularities=GRANULARITIES)
+    with pytest.raises(
+        EncoderMismatchError, match=r"the embed_template '\{text\}', and was opened with"
+    ):
+        UnitStore(
+            tmp_path / "s",
+            encoder=HashEncoder(),
+            embed_template=EMBED_TEMPLATE,
+            granularities=GRANULARITIES,
+        )
     with UnitStore(tmp_path / "s", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         assert store.embed_template == "{text}"
         assert store.add_documents(MANUALS, propositionizer=SENTENCES).unchanged == 4
@@ -118,7 +155,9 @@ def test_another_template_is_refused_like_another_encoder(tmp_path):
 
 def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
     pytest.importorskip("faiss")
-    with UnitStore(encoder=HashEncoder(), embed_template="{title}: {text}", granularities=GRANULARITIES) as store:
+    with UnitStore(
+        encoder=HashEncoder(), embed_template="{title}: {text}", granularities=GRANULARITIES
+    ) as store:
         store.add_documents(MANUALS, propositionizer=SENTENCES)
         store.export(tmp_path / "with.jsonl")
         with (
@@ -129,11 +168,17 @@ def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
             imported.import_from(tmp_path / "with.jsonl")
             assert merged.embed_template == imported.embed_template == "{title}: {text}"
             imported.add([unit("It swims.", "Olm")])
-        with UnitStore(encoder=HashEncoder(), embed_template=None, granularities=GRANULARITIES) as other:
+        with UnitStore(
+            encoder=HashEncoder(), embed_template=None, granularities=GRANULARITIES
+        ) as other:
             other.add_documents([CATALOGUE], propositionizer=SENTENCES)
-            with pytest.raises(EncoderMismatchError, match=r"the embed_template '\{text\}', and the other one with"):
+            with pytest.raises(
+                EncoderMismatchError, match=r"the embed_template '\{text\}', and the other one with"
+            ):
                 other.merge(store)
-            with pytest.raises(EncoderMismatchError, match=r"and the vectors of .*with\.jsonl with"):
+            with pytest.raises(
+                EncoderMismatchError, match=r"and the vectors of .*with\.jsonl with"
+            ):
                 other.import_from(tmp_path / "with.jsonl")
             store.export(tmp_path / "without.jsonl", vectors=False)
             other.import_from(tmp_path / "without.jsonl")
@@ -141,7 +186,9 @@ def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
         with UnitStore(tmp_path / "s", encoder=HashEncoder(), granularities=GRANULARITIES) as other:
             other.import_from(tmp_path / "without.jsonl")
     with pytest.raises(EncoderMismatchError, match="embed_template"):
-        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=None, granularities=GRANULARITIES)
+        UnitStore(
+            tmp_path / "s", encoder=HashEncoder(), embed_template=None, granularities=GRANULARITIES
+        )
 
 
 # Readers
@@ -154,7 +201,10 @@ def test_a_reader_sees_each_heading_once():
         "Tern — Weight: It weighs 59 kg.\nIt is grey.\nHeron — Weight: It weighs 59 kg."
     ), "the same words under another heading are another fact"
     assert pack_context([*tern, heron], headings=False) == "It weighs 59 kg.\nIt is grey."
-    assert pack_context([heron, tern[0], heron]) == "Heron — Weight: It weighs 59 kg.\nTern — Weight: It weighs 59 kg."
+    assert (
+        pack_context([heron, tern[0], heron])
+        == "Heron — Weight: It weighs 59 kg.\nTern — Weight: It weighs 59 kg."
+    )
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,19 @@ def state_of(store: UnitStore) -> Any:
     ids = ids_of(store)
     hits = store.search("code of the vault", 9, filter={"tenant": "north"}, document_ids=["a"])
     vectors = {unit_id: vector.tobytes() for unit_id, vector in store.vectors(ids).items()}
-    return store.get(ids), vectors, [(hit.unit, [match.unit for match in hit.matches]) for hit in hits]
+    return (
+        store.get(ids),
+        vectors,
+        [(hit.unit, [match.unit for match in hit.matches]) for hit in hits],
+    )
 
 
 def hostile_documents(store: UnitStore) -> list[Document]:
     """Documents whose ids are those of A's units, and of its passages' texts."""
-    return [Document(f"Text {number}. It is short.", id=unit_id) for number, unit_id in enumerate(ids_of(store))]
+    return [
+        Document(f"Text {number}. It is short.", id=unit_id)
+        for number, unit_id in enumerate(ids_of(store))
+    ]
 
 
 def test_documents_with_ids_of_units(store):
@@ -105,11 +112,14 @@ def test_units_of_another_document(store, tmp_path):
         for units in ([unit], [replace(unit, id="new"), unit]):
             for keep_children in (False, True):
                 with pytest.raises(
-                    InvalidInputError, match="of document 'b' has the id of a unit of document 'a', which"
+                    InvalidInputError,
+                    match="of document 'b' has the id of a unit of document 'a', which",
                 ):
                     store.add(units, keep_children=keep_children)
     both = [replace(stolen[0], id="x", document_id=document) for document in ("b", "c")]
-    with pytest.raises(InvalidInputError, match="of document 'c' has the id of a unit of document 'b'"):
+    with pytest.raises(
+        InvalidInputError, match="of document 'c' has the id of a unit of document 'b'"
+    ):
         store.add(both)
     file = tmp_path / "stolen.jsonl"
     names = ("id", "text", "granularity", "document_id", "parent_id", "start", "end", "metadata")
@@ -131,7 +141,15 @@ def test_units_under_a_passage_of_another_document(store):
     passages = [unit for unit in before[0] if unit.granularity == "passage"]
     for passage in passages:
         for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
-            forged = Unit("", "The code of the vault is 0000.", kind, "b", passage.id, passage.start, passage.end)
+            forged = Unit(
+                "",
+                "The code of the vault is 0000.",
+                kind,
+                "b",
+                passage.id,
+                passage.start,
+                passage.end,
+            )
             store.add([forged])
     untouched(store, before)
     for kind in ("sentence", "proposition", "mixed"):
@@ -141,7 +159,9 @@ def test_units_under_a_passage_of_another_document(store):
     forged_ids = ids_of(store, "b")
     store.update_metadata({"tenant": "south"}, document_ids=["b"])  # which closes no passage of A
     untouched(store, before)
-    assert store.delete(unit_ids=[passages[0].id]) == 1 + sum(unit.parent_id == passages[0].id for unit in before[0])
+    assert store.delete(unit_ids=[passages[0].id]) == 1 + sum(
+        unit.parent_id == passages[0].id for unit in before[0]
+    )
     assert ids_of(store, "b") == forged_ids
 
 
@@ -153,7 +173,8 @@ def test_a_unit_that_waits_for_a_document(store):
     store.delete(document_ids=["a"])
     store.add(waiting)
     with pytest.raises(
-        InvalidInputError, match=r"of document 'a' has the id of a unit of document 'squatter'.*unit_ids"
+        InvalidInputError,
+        match=r"of document 'a' has the id of a unit of document 'squatter'.*unit_ids",
     ):
         store.add_documents([A])
     assert ids_of(store, "squatter") == [unit.id for unit in waiting]
@@ -188,7 +209,10 @@ def test_langchain(store):
     before = state_of(store)
     langchain = MultiGranularFAISS(store=store)
     names = ids_of(store)
-    documents = [LangChainDocument(page_content="Another text.", id=name, metadata={"source": name}) for name in names]
+    documents = [
+        LangChainDocument(page_content="Another text.", id=name, metadata={"source": name})
+        for name in names
+    ]
     for _ in range(2):
         langchain.add_documents(documents)
         untouched(store, before)
@@ -198,13 +222,29 @@ def test_langchain(store):
         untouched(store, before)
         records = InMemoryRecordManager(namespace="x")
         records.create_schema()
-        index(documents, records, langchain, cleanup="full", source_id_key="source", key_encoder=lambda each: each.id)
-        index([], records, langchain, cleanup="full", source_id_key="source", key_encoder=lambda each: each.id)
+        index(
+            documents,
+            records,
+            langchain,
+            cleanup="full",
+            source_id_key="source",
+            key_encoder=lambda each: each.id,
+        )
+        index(
+            [],
+            records,
+            langchain,
+            cleanup="full",
+            source_id_key="source",
+            key_encoder=lambda each: each.id,
+        )
         untouched(store, before)
         with pytest.raises(InvalidInputError, match="is the id of a passage"):
             langchain.delete(names)  # their documents are gone; the units are no documents
         untouched(store, before)
-    assert [document.metadata["parent_id"] for document in langchain.get_by_ids(names)] == ["a"] * len(names)
+    assert [document.metadata["parent_id"] for document in langchain.get_by_ids(names)] == [
+        "a"
+    ] * len(names)
     langchain.delete(unit_ids=names[:1])
     assert ids_of(store) != names
 
@@ -217,7 +257,11 @@ def test_llama_index(store):
 
     from factoid.sentences import sentence_spans
     from factoid.testing import ScriptedPropositionizer
-    from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+    from llama_index_factoid import (
+        EncoderEmbedding,
+        MultiGranularFaissVectorStore,
+        MultiGranularNodeParser,
+    )
 
     before = state_of(store)
     names, path = ids_of(store), store.path
@@ -239,7 +283,9 @@ def test_llama_index(store):
         vector_store.delete(name)
     untouched(store, before)
     embedding = np.ones(256).tolist()
-    alone = TextNode(id_="a", text="A node without a source is a document of its own.", embedding=embedding)
+    alone = TextNode(
+        id_="a", text="A node without a source is a document of its own.", embedding=embedding
+    )
     vector_store.add([alone])
     assert store.get(names) == before[0]
     vector_store.delete_nodes(["a"])

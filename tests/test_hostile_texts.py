@@ -57,11 +57,15 @@ def _skip_without_package(reader: str) -> None:
 def test_readers_take_linear_time(reader):
     _skip_without_package(reader)
     texts = samples(reader)
-    slow = {name: slowness(READERS[reader], text, _SHORT) for name, text in (next(texts), next(texts))}
+    slow = {
+        name: slowness(READERS[reader], text, _SHORT) for name, text in (next(texts), next(texts))
+    }
     assert not {name: times for name, times in slow.items() if times}
 
 
-@pytest.mark.parametrize(("reader", "shape", "fragments"), [(*case[:2], (*case[2:], "", "")[:3]) for case in _KNOWN])
+@pytest.mark.parametrize(
+    ("reader", "shape", "fragments"), [(*case[:2], (*case[2:], "", "")[:3]) for case in _KNOWN]
+)
 def test_texts_that_once_took_long(reader, shape, fragments):
     _skip_without_package(reader)
     assert slowness(READERS[reader], shaped(shape, *fragments), _KNOWN_SHORT) == ""

@@ -31,7 +31,9 @@ def nested(levels: int) -> list[object]:
     return value
 
 
-VALUES = {"an integer of 5,001 digits": LONG} | {f"{levels} levels": nested(levels) for levels in (150, 400, 900, 5000)}
+VALUES = {"an integer of 5,001 digits": LONG} | {
+    f"{levels} levels": nested(levels) for levels in (150, 400, 900, 5000)
+}
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
@@ -107,6 +109,9 @@ def test_messages_show_the_beginning_of_other_values():
 
 def test_long_keys_above_many_others():
     metadata = {"a" * 100_000: {str(number): 1 for number in range(1000)}}
-    with pytest.raises(InvalidInputError, match=r"dotted keys.* have 100,1.* characters, and 10,000,000 are allowed"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"dotted keys.* have 100,1.* characters, and 10,000,000 are allowed",
+    ):
         field_rows(metadata)
     assert len(field_rows({"a" * 100: {str(number): 1 for number in range(1000)}})) == 1001

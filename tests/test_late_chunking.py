@@ -19,10 +19,15 @@ from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder
 from factoid.units import Granularity
 from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS
-from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+from llama_index_factoid import (
+    EncoderEmbedding,
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+)
 
 needs_models = pytest.mark.skipif(
-    find_spec("sentence_transformers") is None, reason='needs Sentence Transformers: pip install "factoid[models]"'
+    find_spec("sentence_transformers") is None,
+    reason='needs Sentence Transformers: pip install "factoid[models]"',
 )
 
 WORDS = "the tower leans it was closed in june and july . bread is baked every day passage : port of call".split()
@@ -34,7 +39,9 @@ def make(tmp_path_factory):
     from tests.tiny_sentence_transformer import make_untrained
 
     def encoder(**options):
-        return SentenceTransformerEncoder(make_untrained(tmp_path_factory.mktemp("model"), WORDS, **options))
+        return SentenceTransformerEncoder(
+            make_untrained(tmp_path_factory.mktemp("model"), WORDS, **options)
+        )
 
     return encoder
 
@@ -51,7 +58,9 @@ def by_hand(encoder, text, span, *, prompt=""):
     start, end = (len(prompt) + place for place in span)
     chosen = []
     at = 0  # every token stands in the text as it is written, but for the marks of pieces of words
-    for token, state in zip(tokenizer.convert_ids_to_tokens(ids["input_ids"][0])[1:-1], states[1:-1], strict=True):
+    for token, state in zip(
+        tokenizer.convert_ids_to_tokens(ids["input_ids"][0])[1:-1], states[1:-1], strict=True
+    ):
         word = token.removeprefix("##")
         at = (prompt + text).index(word, at)
         if at < end and at + len(word) > start:
@@ -70,7 +79,9 @@ def test_a_part_is_the_mean_of_its_tokens_in_the_whole_text(make):
     spans = [(0, 17), (18, len(TEXT)), (4, 9), (0, len(TEXT))]
     texts = [TEXT, "bread", "  bread is baked ."]
     vectors = encoder.encode_spans(texts, [spans, [(0, 5)], [(2, 7), (8, 10)]])
-    np.testing.assert_allclose([of_text[0] for of_text in vectors], encoder.encode_units(texts), atol=1e-6)
+    np.testing.assert_allclose(
+        [of_text[0] for of_text in vectors], encoder.encode_units(texts), atol=1e-6
+    )
     for span, vector in zip(spans, vectors[0][1:], strict=True):
         np.testing.assert_allclose(vector, by_hand(encoder, TEXT, span), atol=1e-5)
     np.testing.assert_allclose(vectors[2][1], by_hand(encoder, texts[2], (2, 7)), atol=1e-5)
@@ -83,7 +94,9 @@ def test_the_prompt_of_a_model_moves_no_span(make):
     encoder = make(prompts={"document": "passage : "}, limit=32)
     [vectors] = encoder.encode_spans([TEXT], [[(0, 17), (4, 9)]])
     np.testing.assert_allclose(vectors[0], encoder.encode_units([TEXT])[0], atol=1e-6)
-    np.testing.assert_allclose(vectors[2], by_hand(encoder, TEXT, (4, 9), prompt="passage : "), atol=1e-5)
+    np.testing.assert_allclose(
+        vectors[2], by_hand(encoder, TEXT, (4, 9), prompt="passage : "), atol=1e-5
+    )
 
 
 @needs_models
@@ -100,7 +113,9 @@ def test_what_follows_the_pooling_is_done_to_parts_as_well(make):
     with torch.no_grad():
         ids = transformer.tokenizer(TEXT, return_tensors="pt")
         tower = transformer.model(**ids).last_hidden_state[0][2]
-        expected = torch.nn.functional.normalize(dense({"sentence_embedding": tower[None]})["sentence_embedding"])
+        expected = torch.nn.functional.normalize(
+            dense({"sentence_embedding": tower[None]})["sentence_embedding"]
+        )
     np.testing.assert_allclose(vectors[2], expected[0][:5].numpy(), atol=1e-5)
 
 
@@ -140,8 +155,12 @@ def test_a_word_longer_than_the_model_reads_is_read_to_its_end(make):
 def test_what_holds_no_token_has_the_vector_of_its_text(make):
     encoder = make()
     texts = [TEXT, "", " \u200b \n"]
-    for vectors in encoder.encode_spans(texts, [[(3, 4), (0, 0), (len(TEXT), 99)], [(0, 0)], [(0, 4)]]):
-        np.testing.assert_allclose(vectors[1:], np.broadcast_to(vectors[0], vectors[1:].shape), atol=1e-6)
+    for vectors in encoder.encode_spans(
+        texts, [[(3, 4), (0, 0), (len(TEXT), 99)], [(0, 0)], [(0, 4)]]
+    ):
+        np.testing.assert_allclose(
+            vectors[1:], np.broadcast_to(vectors[0], vectors[1:].shape), atol=1e-6
+        )
     assert encoder.encode_spans([], []) == []
 
 
@@ -149,7 +168,10 @@ def test_what_holds_no_token_has_the_vector_of_its_text(make):
 @pytest.mark.parametrize("pooling", ["cls", "max", "weightedmean"])
 def test_models_that_do_not_pool_by_mean_are_refused(make, pooling):
     with UnitStore(encoder=make(pooling=pooling), late_chunking=True) as store:
-        with pytest.raises(InvalidInputError, match=f"pools by mean: this one pools by {pooling}. Leave late_chunking"):
+        with pytest.raises(
+            InvalidInputError,
+            match=f"pools by mean: this one pools by {pooling}. Leave late_chunking",
+        ):
             store.add_documents([Document("The tower leans. It was closed.")])
         assert len(store) == 0
 
@@ -206,7 +228,11 @@ async def test_units_are_encoded_where_a_reader_sees_them_in_their_passage(await
             if unit.granularity is Granularity.PASSAGE:
                 [expected] = HashEncoder().encode_units([whole])
             else:
-                words = MARKED[unit.start : unit.end].replace("(https://ferries.example/faro)", "").replace("|", " ")
+                words = (
+                    MARKED[unit.start : unit.end]
+                    .replace("(https://ferries.example/faro)", "")
+                    .replace("|", " ")
+                )
                 [expected] = HashEncoder().encode_units([words])
             np.testing.assert_allclose(vectors[unit.id], expected, atol=1e-6, err_msg=unit.text)
         [hit] = store.search("Do dogs travel for free?", 1)
@@ -240,11 +266,17 @@ def test_a_unit_that_is_added_later_is_a_part_of_its_stored_passage():
     with UnitStore(encoder=encoder, granularities=GRANULARITIES, late_chunking=True) as store:
         store.add_documents([Document(MARKED, id="port")])
         units = store.get(store.ids())
-        sentence = next(unit for unit in units if unit.granularity is Granularity.SENTENCE and "cars" in unit.text)
+        sentence = next(
+            unit
+            for unit in units
+            if unit.granularity is Granularity.SENTENCE and "cars" in unit.text
+        )
         before = store.vectors([sentence.id])[sentence.id]
         encoder.parts.clear()
         store.add([sentence])
-        assert [part for _, part in encoder.parts] == ["It carries `90` cars, and dogs travel for free."]
+        assert [part for _, part in encoder.parts] == [
+            "It carries `90` cars, and dogs travel for free."
+        ]
         np.testing.assert_allclose(store.vectors([sentence.id])[sentence.id], before, atol=1e-6)
 
 
@@ -260,15 +292,22 @@ def test_a_store_knows_that_it_was_filled_so_and_refuses_the_other_way(tmp_path)
         again.add_documents([Document(MARKED + "\nMore.", id="port"), Document(MARKED, id="port")])
         for unit_id, vector in again.vectors(again.ids()).items():
             np.testing.assert_allclose(vector, expected[unit_id], atol=1e-6)
-    with pytest.raises(EncoderMismatchError, match=r"built with the late_chunking 'true', .* opened with 'false'"):
+    with pytest.raises(
+        EncoderMismatchError, match=r"built with the late_chunking 'true', .* opened with 'false'"
+    ):
         UnitStore(tmp_path / "late", encoder=encoder, late_chunking=False)
     with UnitStore(tmp_path / "apart", encoder=encoder) as apart:
         assert not apart.late_chunking
         apart.add_documents([Document("A text. It has two sentences.")])
-        for move in (lambda: apart.merge(tmp_path / "late"), lambda: apart.import_from(tmp_path / "late.jsonl")):
+        for move in (
+            lambda: apart.merge(tmp_path / "late"),
+            lambda: apart.import_from(tmp_path / "late.jsonl"),
+        ):
             with pytest.raises(EncoderMismatchError, match="late_chunking"):
                 move()
-    with pytest.raises(EncoderMismatchError, match=r"built with the late_chunking 'false', .* opened with 'true'"):
+    with pytest.raises(
+        EncoderMismatchError, match=r"built with the late_chunking 'false', .* opened with 'true'"
+    ):
         UnitStore(tmp_path / "apart", encoder=encoder, late_chunking=True)
     with UnitStore(tmp_path / "new", encoder=encoder) as new:
         new.import_from(tmp_path / "late.jsonl")
@@ -284,8 +323,13 @@ def test_encoders_without_spans_are_refused_at_once():
 
     assert isinstance(HashEncoder(), SpanEncoder)
     assert isinstance(SentenceTransformerEncoder(), SpanEncoder)
-    for opening in (partial(UnitStore, encoder=Plain()), partial(MultiGranularFAISS, EncoderEmbeddings(Plain()))):
-        with pytest.raises(InvalidInputError, match="needs an encoder that has encode_spans, which Plain"):
+    for opening in (
+        partial(UnitStore, encoder=Plain()),
+        partial(MultiGranularFAISS, EncoderEmbeddings(Plain())),
+    ):
+        with pytest.raises(
+            InvalidInputError, match="needs an encoder that has encode_spans, which Plain"
+        ):
             opening(late_chunking=True)
 
 
@@ -299,17 +343,26 @@ def test_langchain_and_the_command_line_have_the_option_and_llama_index_says_why
         vectors = store.store.vectors(store.store.ids())
     with UnitStore(encoder=HashEncoder(), late_chunking=True) as core:
         core.add_documents([Document(MARKED, id="port")])
-        for vector, expected in zip(vectors.values(), core.vectors(core.ids()).values(), strict=True):
+        for vector, expected in zip(
+            vectors.values(), core.vectors(core.ids()).values(), strict=True
+        ):
             np.testing.assert_allclose(vector, expected, atol=1e-6)
-    with MultiGranularFaissVectorStore(tmp_path / "store", embed_model=EncoderEmbedding(HashEncoder())) as nodes:
+    with MultiGranularFaissVectorStore(
+        tmp_path / "store", embed_model=EncoderEmbedding(HashEncoder())
+    ) as nodes:
         index = VectorStoreIndex.from_vector_store(
             nodes, embed_model=nodes.embed_model, transformations=[MultiGranularNodeParser()]
         )
-        [found] = index.as_retriever(similarity_top_k=1).retrieve("When does the ferry to Faro sail?")
+        [found] = index.as_retriever(similarity_top_k=1).retrieve(
+            "When does the ferry to Faro sail?"
+        )
         assert "Faro" in found.node.text
         with pytest.raises(EncoderMismatchError, match="LlamaIndex embeds each node by itself"):
             index.insert(LlamaIndexDocument(text="Another text."))
     result = subprocess.run(
-        [sys.executable, "-m", "factoid", "index", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "factoid", "index", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "--late-chunking" in result.stdout

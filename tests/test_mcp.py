@@ -90,7 +90,9 @@ async def test_search_read_and_list(store, mode):
         assert [hit["score"] for hit in found["hits"]] == [hit.score for hit in expected]
         [fact, *_] = found["hits"][0]["facts"]
         assert fact["text"] == expected[0].matches[0].unit.text
-        assert text.startswith(f"[1] Pisa (id: {expected[0].unit.id})\n- Pisa: The tower leans. It is old.\n> The tower")
+        assert text.startswith(
+            f"[1] Pisa (id: {expected[0].unit.id})\n- Pisa: The tower leans. It is old.\n> The tower"
+        )
         # Around a fact: its passage, and the next one.
         text, read = await call(client, "read", id=fact["id"], around=1)
         assert [passage["text"] for passage in read["passages"]] == [
@@ -104,7 +106,11 @@ async def test_search_read_and_list(store, mode):
         _, whole = await call(client, "read", id="pisa")
         assert whole["passages"][0]["text"] == PISA.text
         _, listed = await call(client, "list_documents")
-        assert [document["title"] for document in listed["documents"]] == ["Pisa", "Oslo", "Notes, page 7"]
+        assert [document["title"] for document in listed["documents"]] == [
+            "Pisa",
+            "Oslo",
+            "Notes, page 7",
+        ]
         for document in listed["documents"]:
             resource = await client.read_resource(document["uri"])
             assert resource.contents[0].text == store.documents([document["id"]])[0].text
@@ -136,7 +142,9 @@ async def test_text_of_documents_stays_quoted(store):
         [hit] = found["hits"]
         assert hit["page"] == "7"
         assert hit["document_id"] == TRAP.id
-        assert len(re.findall(r"^\[\d+\]", text, re.MULTILINE)) == 1  # the result's own number, and not the text's
+        assert (
+            len(re.findall(r"^\[\d+\]", text, re.MULTILINE)) == 1
+        )  # the result's own number, and not the text's
         assert "> [2] Pisa (id: pisa)" in text
 
 
@@ -186,7 +194,9 @@ async def test_excluded_text_is_not_read_by_its_id(store):
     async with connected(served) as client:
         for unit_id in ["oslo", *hidden]:
             assert "there is nothing with the id" in await refused(client, "read", id=unit_id)
-            assert "there is nothing with the id" in await refused(client, "cite", answer="It lies.", ids=[unit_id])
+            assert "there is nothing with the id" in await refused(
+                client, "cite", answer="It lies.", ids=[unit_id]
+            )
             with pytest.raises(MCPError, match="there is nothing with the id"):
                 await client.read_resource(f"factoid://towns/{quote(unit_id, safe='')}")
         [pisa] = [unit.id for unit in store.units_of(["pisa"]) if unit.text.startswith("The tower")]
@@ -194,7 +204,9 @@ async def test_excluded_text_is_not_read_by_its_id(store):
 
 
 async def test_a_closed_passage_is_not_read_around_its_open_fact():
-    passage = Unit("p", "Open. Secret.", Granularity.PASSAGE, "d", "d", 0, 13, metadata={"level": 0})
+    passage = Unit(
+        "p", "Open. Secret.", Granularity.PASSAGE, "d", "d", 0, 13, metadata={"level": 0}
+    )
     facts = [
         Unit("open", "Open.", Granularity.SENTENCE, "d", "p", 0, 5, metadata={"level": 0}),
         Unit("closed", "Secret.", Granularity.SENTENCE, "d", "p", 6, 13, metadata={"level": 1}),
@@ -248,7 +260,11 @@ HOSTILE = [
     ("search", {"question": "x", "filter": "[" * 10_000}, "valid dictionary"),
     ("search", {"question": "x", "filter": "y" * 1_000_000}, "valid dictionary"),
     ("search", {"question": "x", "filters": {}}, "takes no 'filters'"),
-    ("search", {"question": "x", "store": "../../etc"}, "there is no store '../../etc': name one of towns"),
+    (
+        "search",
+        {"question": "x", "store": "../../etc"},
+        "there is no store '../../etc': name one of towns",
+    ),
     ("search", {"question": "x", "path": "/etc/passwd"}, "takes no 'path'"),
     ("read", {"id": "/etc/passwd"}, "there is nothing with the id '/etc/passwd'"),
     ("read", {"id": "../units.sqlite"}, "there is nothing with the id"),
@@ -271,7 +287,12 @@ async def test_unknown_tools_and_resources(store):
         for tool in ("add_document", "delete_document", "cite", "look_up"):
             result = await client.call_tool(tool, {})
             assert result.is_error
-        for uri in ("file:///etc/passwd", "factoid://towns/..%2F..%2Fetc", "factoid://other/pisa", "factoid://towns/"):
+        for uri in (
+            "file:///etc/passwd",
+            "factoid://towns/..%2F..%2Fetc",
+            "factoid://other/pisa",
+            "factoid://towns/",
+        ):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
     assert store.documents(["pisa"]) == [PISA]
@@ -294,7 +315,9 @@ async def test_cite(store):
         assert text.startswith(cited["answer"])
         first, second = cited["citations"]
         assert (first["number"], first["id"], first["title"]) == (oslo, ids[oslo - 1], "Oslo")
-        assert cited["answer"][first["start"] : first["end"]] == f"The city lies on a fjord [{oslo}]."
+        assert (
+            cited["answer"][first["start"] : first["end"]] == f"The city lies on a fjord [{oslo}]."
+        )
         [expected] = served.citer.cite("The tower leans.", [PISA]).citations
         assert (second["support"], second["number"]) == (expected.support.unit.text, pisa)
         assert PISA.text[second["support_start"] : second["support_end"]] == second["support"]
@@ -319,7 +342,10 @@ async def test_look_up(store, tmp_path):
     everything = Served(stores={"towns": store}, entities=EntityRetriever(tmp_path / "articles"))
     async with connected(everything) as client:
         text, found = await call(client, "look_up", question="Is Pisa older than Oslo?", words=3)
-        assert [(hit["title"], hit["text"]) for hit in found["hits"]] == [("Pisa", "Pisa is a"), ("Oslo", "Oslo is the")]
+        assert [(hit["title"], hit["text"]) for hit in found["hits"]] == [
+            ("Pisa", "Pisa is a"),
+            ("Oslo", "Oslo is the"),
+        ]
         assert "> Pisa is a" in text
         text, found = await call(client, "look_up", question="Is water wet?")
         assert (text, found["hits"]) == ("no article is about a name in the question", [])
@@ -346,7 +372,10 @@ async def test_writing(store):
         assert added == again
         assert added["passages"] == 1
         _, found = await call(client, "search", question="bananas", k=1)
-        assert (found["hits"][0]["title"], found["hits"][0]["metadata"]) == ("Fruit", {"year": 2026})
+        assert (found["hits"][0]["title"], found["hits"][0]["metadata"]) == (
+            "Fruit",
+            {"year": 2026},
+        )
         _, deleted = await call(client, "delete_document", document_id=added["document_id"])
         assert deleted == {"deleted": True}
         text, deleted = await call(client, "delete_document", document_id=added["document_id"])
@@ -375,7 +404,9 @@ async def test_a_hundred_calls_at_once_over_ten_thousand_passages():
     passages = []
     for number in range(10_000):
         text = f"The well of village v{number} is {number % 977} metres deep."
-        passages.append(Unit("", text, Granularity.PASSAGE, f"d{number}", f"d{number}", 0, len(text)))
+        passages.append(
+            Unit("", text, Granularity.PASSAGE, f"d{number}", f"d{number}", 0, len(text))
+        )
     with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
         store.add(passages)
         assert len(store) == 10_000
@@ -409,8 +440,19 @@ def served_folder(tmp_path_factory):
 
 
 async def test_the_command_over_stdio(served_folder):
-    command = ["-m", "factoid", "mcp", f"towns={served_folder}", "--cite", "tokens", "--filter", '{"country": "it"}']
-    parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT, cwd=ROOT)
+    command = [
+        "-m",
+        "factoid",
+        "mcp",
+        f"towns={served_folder}",
+        "--cite",
+        "tokens",
+        "--filter",
+        '{"country": "it"}',
+    ]
+    parameters = StdioServerParameters(
+        command=sys.executable, args=command, env=ENVIRONMENT, cwd=ROOT
+    )
     async with Client(parameters) as client:
         _, found = await call(client, "search", question="Where does a tower lean?", k=5)
         assert {hit["document_id"] for hit in found["hits"]} == {"pisa"}
@@ -426,7 +468,16 @@ async def test_the_command_over_http(served_folder, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "factoid", "mcp", str(served_folder), "--http", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "factoid",
+        "mcp",
+        str(served_folder),
+        "--http",
+        "--port",
+        str(port),
+    ]
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, stdout=log, stderr=log)
     try:
@@ -435,7 +486,9 @@ async def test_the_command_over_http(served_folder, tmp_path):
         async with Client(url) as client:
             _, found = await call(client, "search", question="Which city lies on a fjord?", k=1)
             assert found["hits"][0]["document_id"] == "oslo"
-            assert "at most 10000 characters" in await refused(client, "search", question="x" * 1_000_000)
+            assert "at most 10000 characters" in await refused(
+                client, "search", question="x" * 1_000_000
+            )
         # Pages of other sites cannot reach it under a name of theirs.
         request = urllib.request.Request(url, data=b"{}", headers=JSON | {"Host": "evil.example"})
         with pytest.raises(urllib.error.HTTPError) as caught:
@@ -493,14 +546,19 @@ async def test_the_adapter_of_langchain(store):
         tools = {tool.name: tool for tool in await adapter.list_tools()}
         assert {*tools} == {"search", "read", "list_documents"}
         call = {"question": "Where does the tower lean?", "k": 1}
-        message = await tools["search"].ainvoke({"name": "search", "args": call, "id": "1", "type": "tool_call"})
+        message = await tools["search"].ainvoke(
+            {"name": "search", "args": call, "id": "1", "type": "tool_call"}
+        )
         assert "[1] Pisa" in str(message.text)
 
 
 async def test_the_adapter_of_llama_index(store):
     tools_of = pytest.importorskip("llama_index.tools.mcp", reason="needs llama-index-tools-mcp")
     async with connected(Served(stores={"towns": store})) as client:
-        tools = {tool.metadata.name: tool for tool in await tools_of.McpToolSpec(client).to_tool_list_async()}
+        tools = {
+            tool.metadata.name: tool
+            for tool in await tools_of.McpToolSpec(client).to_tool_list_async()
+        }
         assert {*tools} == {"search", "read", "list_documents"}
         output = await tools["search"].acall(question="Where does the tower lean?", k=1)
         assert "[1] Pisa" in str(output)

@@ -62,5 +62,7 @@ def test_fields_of_a_hit():
     assert (fields["matches"][1]["from"], fields["matches"][1]["to"]) == (None, None)
     assert [found["id"] for found in fields["neighbours"]] == ["a", "b"]
     assert fields["neighbours"][1] == entry
-    assert hit_fields(Hit(first, 1.0, (match,)), "from", "to", matches=False).keys() == {"neighbours"}
+    assert hit_fields(Hit(first, 1.0, (match,)), "from", "to", matches=False).keys() == {
+        "neighbours"
+    }
     assert hit_fields(Hit(first, 1.0), "from", "to") == {}

@@ -46,9 +46,12 @@ def text(name: str) -> str:
 
 
 METADATA: dict[str, dict[str, Any]] = {
-    river: {"river": river, "year": 1900 + place, "tags": ["swiss", river]} for place, river in enumerate(RIVERS)
+    river: {"river": river, "year": 1900 + place, "tags": ["swiss", river]}
+    for place, river in enumerate(RIVERS)
 }
-DOCUMENTS = [Document(text(name), id=river, metadata=METADATA[river]) for river, name in RIVERS.items()]
+DOCUMENTS = [
+    Document(text(name), id=river, metadata=METADATA[river]) for river, name in RIVERS.items()
+]
 QUESTION = "How many barges did the Sorne carry at gauge 12 of the trade office?"
 MODEL = EncoderEmbedding(HashEncoder())
 EMBEDDINGS = EncoderEmbeddings(HashEncoder())
@@ -62,15 +65,22 @@ SEARCHES: list[dict[str, Any]] = [
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A store of the same documents by each writer."""
-    written = {name: tmp_path_factory.mktemp(name) / "store" for name in ("core", "langchain", "llama_index")}
+    written = {
+        name: tmp_path_factory.mktemp(name) / "store"
+        for name in ("core", "langchain", "llama_index")
+    }
     with UnitStore(written["core"], encoder=HashEncoder()) as core:
         core.add_documents(DOCUMENTS)
         assert min(core.counts().values()) == 9 * 3
     with MultiGranularFAISS(EMBEDDINGS, path=written["langchain"]) as langchain:
-        langchain.add_documents([LangChainDocument(d.text, id=d.id, metadata={**d.metadata}) for d in DOCUMENTS])
+        langchain.add_documents(
+            [LangChainDocument(d.text, id=d.id, metadata={**d.metadata}) for d in DOCUMENTS]
+        )
     llama = MultiGranularFaissVectorStore(written["llama_index"], embed_model=MODEL)
     index = VectorStoreIndex.from_vector_store(llama, embed_model=MODEL)
-    llama_documents = [LlamaDocument(text=d.text, id_=d.id, metadata={**d.metadata}) for d in DOCUMENTS]
+    llama_documents = [
+        LlamaDocument(text=d.text, id_=d.id, metadata={**d.metadata}) for d in DOCUMENTS
+    ]
     index.insert_nodes(MultiGranularNodeParser()(llama_documents))
     llama.close()
     return written
@@ -103,7 +113,11 @@ def same(hit: Hit, node: BaseNode, score: float) -> None:
     assert (unit.id, unit.text) == (node.node_id, node.text)
     assert (unit.start, unit.end) == (node.start_char_idx, node.end_char_idx)
     assert hit.score == pytest.approx(score, abs=1e-5)
-    assert caller_metadata(unit.metadata) == caller_metadata(node.metadata) == METADATA[unit.document_id]
+    assert (
+        caller_metadata(unit.metadata)
+        == caller_metadata(node.metadata)
+        == METADATA[unit.document_id]
+    )
     assert (unit.title, unit.section) == (node.metadata["title"], node.metadata["section"])
     assert unit.document_id == node.ref_doc_id
     assert node.metadata["granularity"] == unit.granularity
@@ -115,7 +129,9 @@ def same(hit: Hit, node: BaseNode, score: float) -> None:
         assert unit.parent_id == node.parent_node.node_id == node.metadata["passage_id"]
     matches = [(m.unit.id, m.unit.start, m.unit.end) for m in hit.matches]
     if "matches" in node.metadata:
-        assert matches == [(m["id"], m["start_char_idx"], m["end_char_idx"]) for m in node.metadata["matches"]]
+        assert matches == [
+            (m["id"], m["start_char_idx"], m["end_char_idx"]) for m in node.metadata["matches"]
+        ]
 
 
 def same_in_langchain(hit: Hit, document: LangChainDocument) -> None:
@@ -136,7 +152,9 @@ def same_in_langchain(hit: Hit, document: LangChainDocument) -> None:
 
 @pytest.mark.parametrize("writer", ["core", "langchain", "llama_index"])
 @pytest.mark.parametrize("options", SEARCHES, ids=lambda options: "-".join(options.values()))
-def test_all_find_the_same_in_each_others_stores(options: dict[str, Any], writer: str, paths: dict[str, Path]) -> None:
+def test_all_find_the_same_in_each_others_stores(
+    options: dict[str, Any], writer: str, paths: dict[str, Path]
+) -> None:
     hits = of_core(paths[writer], **options)
     nodes, documents = of_llama(paths[writer], **options), of_langchain(paths[writer], **options)
     assert len(hits) == len(nodes) == len(documents) == 6
@@ -152,7 +170,15 @@ def test_all_write_the_same_units(paths: dict[str, Path]) -> None:
             return {unit.id: fields(unit) for unit in store.get(store.ids())}
 
     def fields(unit: Unit) -> tuple[Any, ...]:
-        place = (unit.granularity, unit.document_id, unit.parent_id, unit.start, unit.end, unit.title, unit.section)
+        place = (
+            unit.granularity,
+            unit.document_id,
+            unit.parent_id,
+            unit.start,
+            unit.end,
+            unit.title,
+            unit.section,
+        )
         return (*place, unit.text, caller_metadata(unit.metadata))
 
     assert units(paths["core"]) == units(paths["langchain"]) == units(paths["llama_index"])

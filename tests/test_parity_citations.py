@@ -24,10 +24,23 @@ from tests.late_interaction.test_answer import MARKDOWN
 from tests.late_interaction.word_vectors import WordVectors
 from tests.test_parity import CORPUS
 
-ROWS = [(text, {"title": f"Title {place}", "url": f"https://example.org/{place}"}) for place, text in enumerate(CORPUS)]
+ROWS = [
+    (text, {"title": f"Title {place}", "url": f"https://example.org/{place}"})
+    for place, text in enumerate(CORPUS)
+]
 NODES = [NodeWithScore(node=TextNode(text=text, metadata=row)) for text, row in ROWS]
 ANSWERS = [" ".join(CORPUS), MARKDOWN]
-FIELDS = ("number", "claim", "score", "margin", "title", "url", "start_index", "end_index", "cited_text")
+FIELDS = (
+    "number",
+    "claim",
+    "score",
+    "margin",
+    "title",
+    "url",
+    "start_index",
+    "end_index",
+    "cited_text",
+)
 FIELDS += ("cited_start_index", "cited_end_index")
 
 
@@ -44,7 +57,9 @@ class Mine(CustomQueryEngine):
 @pytest.mark.parametrize("options", [{}, {"method": "sentence", "min_margin": 0.1}])
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_texts_and_citations_are_the_same(answer: str, streaming: bool, options: dict[str, Any]) -> None:
+def test_texts_and_citations_are_the_same(
+    answer: str, streaming: bool, options: dict[str, Any]
+) -> None:
     citer = PropCite(WordVectors(), **options)
     core = citer.cite(answer, [CoreDocument(text, title=row["title"]) for text, row in ROWS])
     expected = [
@@ -65,7 +80,9 @@ def test_texts_and_citations_are_the_same(answer: str, streaming: bool, options:
     ]
     documents = [Document(text, metadata=row) for text, row in ROWS]
     runnable = PropCiteRunnable(citer=citer, documents=documents)
-    message = reduce(add, runnable.transform(iter(answer))) if streaming else runnable.invoke(answer)
+    message = (
+        reduce(add, runnable.transform(iter(answer))) if streaming else runnable.invoke(answer)
+    )
     [block] = message.content_blocks
     langchain = [{**note, **note["extras"]} for note in block["annotations"]]
     response = PropCiteQueryEngine(Mine(answer=answer, streaming=streaming), citer).query("?")
@@ -73,4 +90,6 @@ def test_texts_and_citations_are_the_same(answer: str, streaming: bool, options:
     assert response.metadata is not None
     assert len(expected) > 3
     assert expected == [{name: entry[name] for name in FIELDS} for entry in langchain]
-    assert expected == [{name: entry[name] for name in FIELDS} for entry in response.metadata["citations"]]
+    assert expected == [
+        {name: entry[name] for name in FIELDS} for entry in response.metadata["citations"]
+    ]

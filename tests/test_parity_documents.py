@@ -85,13 +85,17 @@ def langchain(**options):
 
 def llama_index(**options):
     parser = DocumentIntelligenceNodeParser(whole=True, **options)
-    [node] = parser.get_nodes_from_documents([LlamaIndexDocument(text=TEXT, metadata={"source": "wells.md"})])
+    [node] = parser.get_nodes_from_documents(
+        [LlamaIndexDocument(text=TEXT, metadata={"source": "wells.md"})]
+    )
     assert "table_count" not in node.get_content(MetadataMode.EMBED)
     return node.text, node.metadata
 
 
 def llama_index_reader(path, **options):
-    [document] = DocumentIntelligenceReader(whole=True, **options).load_data(path, {"source": "wells.md"})
+    [document] = DocumentIntelligenceReader(whole=True, **options).load_data(
+        path, {"source": "wells.md"}
+    )
     return document.text, document.metadata
 
 
@@ -112,10 +116,14 @@ def test_the_tables_of_a_document_are_in_its_metadata(tmp_path):
 
 async def test_models_are_awaited():
     transformer = DocumentIntelligenceTransformer(whole=True, summarizer=LANGCHAIN_MODEL)
-    [document] = await transformer.atransform_documents([LangChainDocument(TEXT, metadata={"source": "wells.md"})])
+    [document] = await transformer.atransform_documents(
+        [LangChainDocument(TEXT, metadata={"source": "wells.md"})]
+    )
     assert document.metadata == EXPECTED
     parser = DocumentIntelligenceNodeParser(whole=True, summarizer=LLAMA_INDEX_MODEL)
-    [node] = await parser.aget_nodes_from_documents([LlamaIndexDocument(text=TEXT, metadata={"source": "wells.md"})])
+    [node] = await parser.aget_nodes_from_documents(
+        [LlamaIndexDocument(text=TEXT, metadata={"source": "wells.md"})]
+    )
     assert node.metadata == EXPECTED
 
 
@@ -128,5 +136,7 @@ def test_without_a_model_there_is_the_number_alone(tmp_path):
     document = clean(read_markdown(TEXT))
     assert "| Old | 31 |" not in document.whole_document(["text"]).text
     assert document.whole_document(["text", "table", "reference"]).text == TEXT.rstrip("\n")
-    with pytest.raises(InvalidInputError, match="kinds are text, table, figure, reference, got 'tables'"):
+    with pytest.raises(
+        InvalidInputError, match="kinds are text, table, figure, reference, got 'tables'"
+    ):
         document.whole_document(["tables"])

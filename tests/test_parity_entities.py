@@ -45,7 +45,9 @@ def articles() -> Iterator[ArticleStore]:
         yield store
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=[" ".join(options) or "defaults" for options in OPTIONS])
+@pytest.mark.parametrize(
+    "options", OPTIONS, ids=[" ".join(options) or "defaults" for options in OPTIONS]
+)
 def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
     core = EntityRetriever(articles, **options)
     langchain = langchain_factoid.EntityRetriever(articles=articles, **options)
@@ -61,11 +63,16 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
             assert document.id == node.node.node_id == hit.unit.id
             assert document.metadata["score"] == node.score == hit.score
             places = ("title", "mention", "mention_start", "mention_end", "candidates")
-            own = [{key: item.metadata.get(key) for key in places} for item in (document, node.node)]
+            own = [
+                {key: item.metadata.get(key) for key in places} for item in (document, node.node)
+            ]
             assert own[0] == own[1]
             assert own[0]["mention"] == question[hit.mention.start : hit.mention.end]
             spans = [(match.unit.text, match.unit.start, match.unit.end) for match in hit.matches]
-            for entry, start, end in ((document, "start_index", "end_index"), (node, "start_char_idx", "end_char_idx")):
+            for entry, start, end in (
+                (document, "start_index", "end_index"),
+                (node, "start_char_idx", "end_char_idx"),
+            ):
                 matches = entry.metadata.get("matches", [])
                 assert spans == [(match["text"], match[start], match[end]) for match in matches]
             found += 1
@@ -99,7 +106,9 @@ def test_tenants_and_changes_in_both_frameworks() -> None:
 
     def asked(question, tenant):
         filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value=tenant)])
-        nodes = llama_index_factoid.EntityRetriever(llama_index._core.articles, filters=filters).retrieve(question)
+        nodes = llama_index_factoid.EntityRetriever(
+            llama_index._core.articles, filters=filters
+        ).retrieve(question)
         documents = langchain.invoke(question, filter={"tenant": tenant})
         assert [document.page_content for document in documents] == [node.text for node in nodes]
         return [node.text for node in nodes]
@@ -107,14 +116,20 @@ def test_tenants_and_changes_in_both_frameworks() -> None:
     assert asked("Can I have my money back?", "north") == ["Refund\nNorth pays."]
     assert asked("Can I have my money back?", "south") == []
     for retriever, document in ((langchain, langchain_document), (llama_index, llama_document)):
-        retriever.add_documents([document("South pays, too.", "s1", "Refund", tenant="south", terms=["cash"])])
+        retriever.add_documents(
+            [document("South pays, too.", "s1", "Refund", tenant="south", terms=["cash"])]
+        )
         retriever.delete(["h1"])
         with pytest.raises(InvalidInputError, match="no article has the id 'h1'"):
             retriever.delete(["h1"])
     assert asked("Is a refund of the heron paid in cash?", "south") == ["Refund\nSouth pays, too."]
 
 
-RAIN = {"It rains in the north.": {"tenant": "north"}, "It rains in the south.": {"tenant": "south"}, "It rains.": {}}
+RAIN = {
+    "It rains in the north.": {"tenant": "north"},
+    "It rains in the south.": {"tenant": "south"},
+    "It rains.": {},
+}
 
 
 class LangChainRain(LangChainRetriever):
@@ -124,16 +139,23 @@ class LangChainRain(LangChainRetriever):
 
 class LlamaRain(LlamaRetriever):
     def _retrieve(self, query_bundle):
-        return [NodeWithScore(node=TextNode(text=text, metadata=metadata), score=1) for text, metadata in RAIN.items()]
+        return [
+            NodeWithScore(node=TextNode(text=text, metadata=metadata), score=1)
+            for text, metadata in RAIN.items()
+        ]
 
 
 @pytest.mark.parametrize("tenant", ["north", "south"])
 def test_a_filter_holds_for_a_fallback_too(articles: ArticleStore, tenant: str) -> None:
     expected = [text for text, metadata in RAIN.items() if metadata.get("tenant") == tenant]
     langchain = langchain_factoid.EntityRetriever(articles=articles, fallback=LangChainRain())
-    filtered = langchain_factoid.EntityRetriever(articles=articles, fallback=LangChainRain(), filter={"tenant": tenant})
+    filtered = langchain_factoid.EntityRetriever(
+        articles=articles, fallback=LangChainRain(), filter={"tenant": tenant}
+    )
     filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value=tenant)])
-    llama_index = llama_index_factoid.EntityRetriever(articles, fallback=LlamaRain(), filters=filters)
+    llama_index = llama_index_factoid.EntityRetriever(
+        articles, fallback=LlamaRain(), filters=filters
+    )
     for documents in (
         langchain.invoke("Rain?", filter={"tenant": tenant}),
         asyncio.run(langchain.ainvoke("Rain?", filter={"tenant": tenant})),

@@ -25,7 +25,9 @@ from factoid.units import DEPTH
 LEVELS = [DEPTH + 1, 900, 5000]
 
 
-def nested(levels: int, wrap: Callable[[Any], Any] = lambda inner: {"a": inner}, start: Any = 1) -> Any:
+def nested(
+    levels: int, wrap: Callable[[Any], Any] = lambda inner: {"a": inner}, start: Any = 1
+) -> Any:
     value = start
     for _ in range(levels):
         value = wrap(value)
@@ -67,17 +69,25 @@ def test_llama_index(levels: int) -> None:
     innermost = MetadataFilters(filters=[MetadataFilter(key="a", value=1)])
     filters = nested(levels, lambda inner: MetadataFilters(filters=[inner]), innermost)
     related = TextNode(text="x", embedding=[1.0, 2.0])
-    related.relationships[NodeRelationship.PREVIOUS] = RelatedNodeInfo(node_id="y", metadata={"a": nested(levels)})
+    related.relationships[NodeRelationship.PREVIOUS] = RelatedNodeInfo(
+        node_id="y", metadata={"a": nested(levels)}
+    )
     embed_model = llama_index_factoid.EncoderEmbedding(HashEncoder(2))
     query = VectorStoreQuery(query_embedding=[1.0, 2.0], similarity_top_k=1)
     refused(
-        lambda: store.add([TextNode(text="x", metadata={"a": nested(levels)}, embedding=[1.0, 2.0])]),
+        lambda: store.add(
+            [TextNode(text="x", metadata={"a": nested(levels)}, embedding=[1.0, 2.0])]
+        ),
         lambda: store.add([related]),
-        lambda: store.query(VectorStoreQuery(query_embedding=[1.0, 2.0], similarity_top_k=1, filters=filters)),
+        lambda: store.query(
+            VectorStoreQuery(query_embedding=[1.0, 2.0], similarity_top_k=1, filters=filters)
+        ),
         lambda: store.query(query, filter=nested(levels, lambda inner: {"$not": inner}, {"a": 1})),
         lambda: store.get_nodes(filters=filters),
         lambda: store.delete_nodes(filters=filters),
         lambda: store.delete_nodes(["x"], filters=filters),
-        lambda: llama_index_factoid.MultiGranularRetriever(store, embed_model, filters=filters).retrieve("x"),
+        lambda: llama_index_factoid.MultiGranularRetriever(
+            store, embed_model, filters=filters
+        ).retrieve("x"),
     )
     assert len(store.get_nodes()) == 1

@@ -22,7 +22,12 @@ from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
-from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
+from llama_index.core.vector_stores.types import (
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+)
 
 import langchain_factoid
 import llama_index_factoid
@@ -106,7 +111,9 @@ def check_langchain(store: langchain_factoid.MultiGranularFAISS, chosen: Any, di
     ranker, read = agrame()
     kind = dice.choice(["sentence", "proposition", "passage"])
     level = dice.choice(["unit", "passage"])
-    reranker = langchain_factoid.AnyGranularityReranker(ranker=ranker, granularity=kind, parents=level)
+    reranker = langchain_factoid.AnyGranularityReranker(
+        ranker=ranker, granularity=kind, parents=level
+    )
     citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
     for found in answers[7:]:
         assert words_of(dumped(reranker.compress_documents(found, query))) <= allowed
@@ -120,7 +127,9 @@ def langchain_campaign(seed: int, filters: int) -> int:
     with filled(dice, encoder=ENCODER) as core:
         store = langchain_factoid.MultiGranularFAISS(store=core)
         for number in range(filters):
-            if {unit.granularity for unit in core.get(list(core.vectors(core.ids())))} < {*core.granularities}:
+            if {unit.granularity for unit in core.get(list(core.vectors(core.ids())))} < {
+                *core.granularities
+            }:
                 return number  # a granularity that is gone is an error of its own
             check_langchain(store, condition(dice), dice)
             if number % 3 == 2:
@@ -155,11 +164,17 @@ def nodes_of(dice: Any) -> list[TextNode]:
             if unit.granularity is not PASSAGE:
                 metadata["passage_id"] = unit.parent_id
                 parent = nodes.get(unit.parent_id)
-                info = parent.as_related_node_info() if parent else RelatedNodeInfo(node_id=unit.parent_id)
+                info = (
+                    parent.as_related_node_info()
+                    if parent
+                    else RelatedNodeInfo(node_id=unit.parent_id)
+                )
                 relationships[NodeRelationship.PARENT] = info
             if dice.random() < 0.3:
                 metadata |= {"window": document.text, "original_text": unit.text}
-            node = TextNode(id_=unit.id, text=unit.text, metadata=metadata, relationships=relationships)
+            node = TextNode(
+                id_=unit.id, text=unit.text, metadata=metadata, relationships=relationships
+            )
             node.start_char_idx, node.end_char_idx = unit.start, unit.end
             node.embedding = vector(dice).tolist()
             if last is not None:
@@ -206,7 +221,10 @@ def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, 
     allowed = allowed_words(oracle)
     query, recorder = question(dice, oracle, allowed), Recorder()
     k, embedding = dice.choice([1, 4, 50]), vector(dice).tolist()
-    options: dict[str, Any] = {"parents": dice.choice(["passage", "unit"]), "expand": dice.choice([0, 2])}
+    options: dict[str, Any] = {
+        "parents": dice.choice(["passage", "unit"]),
+        "expand": dice.choice([0, 2]),
+    }
     options["granularity"] = dice.choice([None, "passage", "sentence", "proposition", "mixed"])
     options["matches"] = dice.random() < 0.5
     reranking = options | {"rerank": recorder, "granularity": "sentence"}
@@ -229,7 +247,9 @@ def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, 
     del options["matches"]
     retrievers = [
         llama_index_factoid.MultiGranularRetriever(index, k=k, filters=filters, **options),
-        llama_index_factoid.MultiGranularRetriever(store, embed_model, k=k, filters=filters, expand=1),
+        llama_index_factoid.MultiGranularRetriever(
+            store, embed_model, k=k, filters=filters, expand=1
+        ),
         index.as_retriever(similarity_top_k=k, filters=filters, vector_store_kwargs=options),
         index.as_retriever(filters=filters, vector_store_query_mode="hybrid", alpha=0.2),
     ]
@@ -240,18 +260,26 @@ def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, 
     rerank = llama_index_factoid.AnyGranularityRerank(ranker=ranker, granularity=kind)
     citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
     for retriever, processors in product(retrievers[:3], ([], [rerank])):
-        engine = RetrieverQueryEngine.from_args(retriever, llm=Echo(), node_postprocessors=processors)
+        engine = RetrieverQueryEngine.from_args(
+            retriever, llm=Echo(), node_postprocessors=processors
+        )
         response = engine.query(CLAIM)
         assert words_of(str(response)) <= allowed, (filters, options)
-        quoting = RetrieverQueryEngine.from_args(retriever, llm=Quoting(), node_postprocessors=processors)
+        quoting = RetrieverQueryEngine.from_args(
+            retriever, llm=Quoting(), node_postprocessors=processors
+        )
         cited = llama_index_factoid.PropCiteQueryEngine(quoting, citer).query(CLAIM)
         assert words_of([str(cited), cited.metadata]) <= allowed, (filters, options)
-        answers += [[found.node for found in asked_of.source_nodes] for asked_of in (response, cited)]
+        answers += [
+            [found.node for found in asked_of.source_nodes] for asked_of in (response, cited)
+        ]
     assert words_of(read) <= allowed, (filters, options)
     for answer in answers:
         assert words_of(dumped(answer)) <= allowed, (filters, options)
     assert words_of(recorder.given) <= allowed, (filters, options)
-    assert {node.node_id for node in answers[8]} == {unit.id for unit in oracle.units.values() if oracle.is_open(unit)}
+    assert {node.node_id for node in answers[8]} == {
+        unit.id for unit in oracle.units.values() if oracle.is_open(unit)
+    }
 
 
 def llama_index_campaign(seed: int, filters: int) -> int:
@@ -294,19 +322,28 @@ def test_a_tenant_asks_for_chunks_and_facts_of_another() -> None:
     )
     tenants = {SECRET: "north", PLAIN: "south"}
     chunks = [
-        LangChainDocument(page_content=text, id=tenant, metadata={"source": "vault.txt", "tenant": tenant})
+        LangChainDocument(
+            page_content=text, id=tenant, metadata={"source": "vault.txt", "tenant": tenant}
+        )
         for text, tenant in tenants.items()
     ]
-    both = LangChainDocument(page_content=f"{PLAIN} {SECRET}", id="both", metadata={"tenant": "south"})
+    both = LangChainDocument(
+        page_content=f"{PLAIN} {SECRET}", id="both", metadata={"tenant": "south"}
+    )
     store.add_documents([*chunks, both])
     units = [unit for unit in store.store.get(store.store.ids()) if unit.document_id == "both"]
     secret = [unit.id for unit in units if "4711" in unit.text and unit.granularity is not PASSAGE]
-    assert store.store.update_metadata({"tenant": "north"}, unit_ids=secret) == 2  # a sentence, and a proposition
+    assert (
+        store.store.update_metadata({"tenant": "north"}, unit_ids=secret) == 2
+    )  # a sentence, and a proposition
     for parents, ids in (("document", {"south"}), ("passage", None), ("unit", None)):
         options = {"filter": {"tenant": "south"}, "k": 9, "parents": parents, "expand": 2}
         found = store.as_retriever(search_kwargs=options).invoke("What is the code of the vault?")
         assert "4711" not in str(dumped(found))
-        assert ids is None or {document.id for document in found if "granularity" not in document.metadata} == ids
+        assert (
+            ids is None
+            or {document.id for document in found if "granularity" not in document.metadata} == ids
+        )
         assert [document.page_content for document in found] == [PLAIN, PLAIN]
 
 
@@ -320,9 +357,13 @@ def test_a_tenant_asks_for_chunks_and_facts_of_another() -> None:
     ],
 )
 @pytest.mark.parametrize("granularity", [None, "sentence", "mixed", "passage"])
-def test_a_passage_that_only_its_kind_excludes_is_no_parent(condition: Any, granularity: str | None) -> None:
+def test_a_passage_that_only_its_kind_excludes_is_no_parent(
+    condition: Any, granularity: str | None
+) -> None:
     """Also where its metadata are otherwise those of its sentences."""
-    passage = TextNode(id_="P", text=f"{PLAIN} {SECRET}", metadata={"granularity": "passage"}, embedding=[1.0, 0.0])
+    passage = TextNode(
+        id_="P", text=f"{PLAIN} {SECRET}", metadata={"granularity": "passage"}, embedding=[1.0, 0.0]
+    )
     metadata = {"granularity": "sentence", "passage_id": "P"}
     sentence = TextNode(id_="S", text=PLAIN, metadata=metadata, embedding=[1.0, 1.0])
     sentence.relationships[NodeRelationship.PARENT] = passage.as_related_node_info()
@@ -330,8 +371,12 @@ def test_a_passage_that_only_its_kind_excludes_is_no_parent(condition: Any, gran
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="vault.txt")
     store = llama_index_factoid.MultiGranularFaissVectorStore()
     store.add([passage, sentence])
-    query = VectorStoreQuery(query_embedding=[1.0, 0.0], query_str="code vault 4711", similarity_top_k=9)
-    for parents, rerank, mode in product(("passage", "unit"), (None, Recorder()), ("default", "hybrid")):
+    query = VectorStoreQuery(
+        query_embedding=[1.0, 0.0], query_str="code vault 4711", similarity_top_k=9
+    )
+    for parents, rerank, mode in product(
+        ("passage", "unit"), (None, Recorder()), ("default", "hybrid")
+    ):
         query.mode = mode
         options = {"granularity": granularity, "parents": parents, "expand": 1, "filter": condition}
         if rerank is not None:
@@ -339,27 +384,40 @@ def test_a_passage_that_only_its_kind_excludes_is_no_parent(condition: Any, gran
         found = store.query(query, **options).nodes or ()
         assert "4711" not in str(dumped(found))
         assert rerank is None or "4711" not in str(rerank.given)
-        assert [node.node_id for node in found] == ([] if options["granularity"] == "passage" else ["S"])
+        assert [node.node_id for node in found] == (
+            [] if options["granularity"] == "passage" else ["S"]
+        )
 
 
-@pytest.mark.parametrize("condition", [{"tenant": "south"}, lambda metadata: metadata["tenant"] == "south", None])
+@pytest.mark.parametrize(
+    "condition", [{"tenant": "south"}, lambda metadata: metadata["tenant"] == "south", None]
+)
 def test_filters_of_both_kinds_hold_together(condition: Any) -> None:
     """A filter of the store's and filters of the query: neither makes the other one void."""
     store = llama_index_factoid.MultiGranularFaissVectorStore()
     nodes = [
         TextNode(
-            id_=f"{tenant} {year}", text="A text.", metadata={"tenant": tenant, "year": year}, embedding=[1.0, 0.0]
+            id_=f"{tenant} {year}",
+            text="A text.",
+            metadata={"tenant": tenant, "year": year},
+            embedding=[1.0, 0.0],
         )
         for tenant in ("north", "south")
         for year in (1, 2)
     ]
     store.add(nodes)
-    for filters, years in (([MetadataFilter(key="year", value=1)], [1]), ([], [1, 2]), (None, [1, 2])):
+    for filters, years in (
+        ([MetadataFilter(key="year", value=1)], [1]),
+        ([], [1, 2]),
+        (None, [1, 2]),
+    ):
         given = None if filters is None else MetadataFilters(filters=filters)
         query = VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, filters=given)
         found = store.query(query, filter=condition).nodes or ()
         tenants = ("north", "south") if condition is None else ("south",)
-        assert {node.node_id for node in found} == {f"{tenant} {year}" for tenant in tenants for year in years}
+        assert {node.node_id for node in found} == {
+            f"{tenant} {year}" for tenant in tenants for year in years
+        }
 
 
 def test_numbers_of_hits_do_not_tell_of_others() -> None:
@@ -368,7 +426,9 @@ def test_numbers_of_hits_do_not_tell_of_others() -> None:
     nodes = []
     for number in range(40):
         node = TextNode(
-            id_=f"n{number}", text=f"Text {number}.", metadata={"tenant": "north" if number % 4 else "south"}
+            id_=f"n{number}",
+            text=f"Text {number}.",
+            metadata={"tenant": "north" if number % 4 else "south"},
         )
         node.embedding = np.random.default_rng(number).normal(size=DIM).tolist()
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="one source")
@@ -377,7 +437,9 @@ def test_numbers_of_hits_do_not_tell_of_others() -> None:
     south = MetadataFilters(filters=[MetadataFilter(key="tenant", value="south")])
     for k in (1, 5, 10, 99):
         result = store.query(
-            VectorStoreQuery(query_embedding=[1.0] * DIM, similarity_top_k=k, filters=south), expand=3, matches=True
+            VectorStoreQuery(query_embedding=[1.0] * DIM, similarity_top_k=k, filters=south),
+            expand=3,
+            matches=True,
         )
         assert len(result.nodes or ()) == min(k, 10)
         assert "north" not in str(dumped(result.nodes))

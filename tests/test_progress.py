@@ -13,7 +13,9 @@ from factoid import Document, UnitStore
 from factoid.progress import Progress, is_watched, progress_bar, tracked
 from factoid.testing import HashEncoder
 
-LONG = Document("\n\n".join(f"# Part {n}\n\nRow {n} is here. It has {n} cells." for n in range(300)), id="long")
+LONG = Document(
+    "\n\n".join(f"# Part {n}\n\nRow {n} is here. It has {n} cells." for n in range(300)), id="long"
+)
 DOCUMENTS = [Document(f"Row {n} is here.", id=str(n)) for n in range(5)]
 
 
@@ -72,13 +74,20 @@ def test_a_notebook_is_watched(monkeypatch):
     assert not is_watched()
     for config, expected in (({"IPKernelApp": {}}, True), ({}, False)):
         shell = SimpleNamespace(config=config)
-        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))
+        monkeypatch.setitem(
+            sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell)
+        )
         assert is_watched() is expected
 
 
-@pytest.mark.parametrize("documents", [DOCUMENTS, iter(DOCUMENTS), [LONG]], ids=["list", "lazy", "one long"])
+@pytest.mark.parametrize(
+    "documents", [DOCUMENTS, iter(DOCUMENTS), [LONG]], ids=["list", "lazy", "one long"]
+)
 def test_adding_says_how_far_it_is(clock, caplog, documents):
-    with caplog.at_level(logging.INFO, "factoid.progress"), UnitStore(encoder=HashEncoder()) as store:
+    with (
+        caplog.at_level(logging.INFO, "factoid.progress"),
+        UnitStore(encoder=HashEncoder()) as store,
+    ):
         store.add_documents(documents)
     lines = [record.getMessage() for record in caplog.records]
     if documents == [LONG]:

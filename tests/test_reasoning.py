@@ -8,8 +8,26 @@ from hypothesis import strategies as st
 
 from factoid.reasoning import open_reasoning, reasoning_spans, without_reasoning
 
-PIECES = ["<think>", "</think>", "[THINK]", "[/THINK]", "<|channel|>analysis<|message|>", "<|channel|>final<|message|>"]
-PIECES += ["a. ", '"', "`", "```\n", "\n", "<|end|>", "assistantfinal", "analysisW", "</details>", "[1]"]
+PIECES = [
+    "<think>",
+    "</think>",
+    "[THINK]",
+    "[/THINK]",
+    "<|channel|>analysis<|message|>",
+    "<|channel|>final<|message|>",
+]
+PIECES += [
+    "a. ",
+    '"',
+    "`",
+    "```\n",
+    "\n",
+    "<|end|>",
+    "assistantfinal",
+    "analysisW",
+    "</details>",
+    "[1]",
+]
 
 
 @pytest.mark.parametrize(
@@ -18,7 +36,10 @@ PIECES += ["a. ", '"', "`", "```\n", "\n", "<|end|>", "assistantfinal", "analysi
         ("<think>a</think>B", "B"),
         ("<THOUGHTS>a</Thoughts>B", "B"),
         ("<think>a</thinking>B", "B"),
-        ("<think>a</think>B <think>c</think>D", "B <think>c</think>D"),  # within a line that has not ended
+        (
+            "<think>a</think>B <think>c</think>D",
+            "B <think>c</think>D",
+        ),  # within a line that has not ended
         ("<think>a</think>B. <think>c</think>D", "B. D"),
         ("<think>a <think> b</think> c</think>D", "D"),
         ("a</think>B", "B"),
@@ -29,7 +50,10 @@ PIECES += ["a. ", '"', "`", "```\n", "\n", "<|end|>", "assistantfinal", "analysi
         ("<|START_THINKING|>a<|END_THINKING|>B", "B"),
         ("◁think▷a◁/think▷B", "B"),
         ("<|channel>thought\na<channel|>B", "B"),
-        ("<|channel|>commentary to=f<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>", "B"),
+        (
+            "<|channel|>commentary to=f<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>",
+            "B",
+        ),
         ("<|channel|>final<|message|>B", "B"),
         ("Analysis: B", "Analysis: B"),
         ("A quick analysis</details> of B", "A quick analysis</details> of B"),
@@ -48,7 +72,11 @@ def test_reasoning_is_left_out(text: str, answer: str) -> None:
 
 def test_the_tag_around_a_place() -> None:
     text = "<think>a</think>B\n[THINK]c"
-    assert [open_reasoning(text, text.index(letter)) for letter in "aBc"] == ["<think>", "", "[THINK]"]
+    assert [open_reasoning(text, text.index(letter)) for letter in "aBc"] == [
+        "<think>",
+        "",
+        "[THINK]",
+    ]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))

@@ -22,9 +22,15 @@ def test_the_citation_is_of_this_version():
 
 
 def test_every_python_of_ci_is_a_classifier():
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    )
     tried = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
-    named = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", line)]
+    named = [
+        line.rpartition(" ")[2]
+        for line in PROJECT["classifiers"]
+        if re.search(r"Python :: 3\.\d+$", line)
+    ]
     assert named == tried
 
 

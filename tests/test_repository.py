@@ -15,15 +15,28 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = {"factoid": "numpy", "langchain_factoid": "langchain_core", "llama_index_factoid": "llama_index"}
+PACKAGES = {
+    "factoid": "numpy",
+    "langchain_factoid": "langchain_core",
+    "llama_index_factoid": "llama_index",
+}
 MODELS = ["torch", "transformers", "sentence_transformers", "faiss", "openai", "spacy"]
 HEAVY = [*MODELS, "langchain_core", "llama_index"]
-HEAVY += ["numpy", "tqdm", "rich", "sqlite3", "asyncio", "markitdown"]  # what help and completion do not need
+HEAVY += [
+    "numpy",
+    "tqdm",
+    "rich",
+    "sqlite3",
+    "asyncio",
+    "markitdown",
+]  # what help and completion do not need
 
 
 def test_the_version_is_the_newest_in_the_changelog():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    newest = re.search(r"^## \[(.+?)\] - (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(
+        r"^## \[(.+?)\] - (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert newest is not None
     assert newest[1] == project["version"] == version("factoid")
     assert re.fullmatch(r"Unreleased|\d{4}-\d{2}-\d{2}", newest[2])
@@ -37,13 +50,17 @@ def test_all_is_complete_and_sorted(name):
     public = {
         own
         for own, value in vars(package).items()
-        if not own.startswith("_") and not isinstance(value, ModuleType) and own not in {"require", "annotations"}
+        if not own.startswith("_")
+        and not isinstance(value, ModuleType)
+        and own not in {"require", "annotations"}
     }
     assert set(package.__all__) == public
     assert list(package.__all__) == sorted(package.__all__)
 
 
-@pytest.mark.parametrize("module", ["factoid", "factoid.cli", "langchain_factoid", "llama_index_factoid"])
+@pytest.mark.parametrize(
+    "module", ["factoid", "factoid.cli", "langchain_factoid", "llama_index_factoid"]
+)
 def test_importing_loads_nothing_heavy(module):
     heavy = MODELS if module in list(PACKAGES)[1:] else HEAVY
     code = f"import sys, {module}; print(*[name for name in {heavy} if name in sys.modules])"
@@ -68,12 +85,17 @@ def test_without_a_framework_the_error_says_what_to_install(package, absent, ext
 
 
 def test_the_core_is_alone_in_its_folder_and_every_package_typed():
-    assert [path.name for path in (ROOT / "shared").iterdir() if path.name != "__pycache__"] == ["factoid"]
-    assert all((ROOT / folder / "py.typed").exists() for folder in ("shared/factoid", *list(PACKAGES)[1:]))
+    assert [path.name for path in (ROOT / "shared").iterdir() if path.name != "__pycache__"] == [
+        "factoid"
+    ]
+    assert all(
+        (ROOT / folder / "py.typed").exists() for folder in ("shared/factoid", *list(PACKAGES)[1:])
+    )
 
 
 @pytest.mark.parametrize(
-    ("tool", "page"), [("cli_help.py", "cli.md"), ("reference.py", "reference.md"), ("quotes.py", "production.md")]
+    ("tool", "page"),
+    [("cli_help.py", "cli.md"), ("reference.py", "reference.md"), ("quotes.py", "production.md")],
 )
 def test_generated_pages_are_up_to_date(tool, page):
     render = runpy.run_path(str(ROOT / "tools" / tool))["render"]

@@ -29,9 +29,17 @@ def parts(text, **fields):
         ),
         ("## History\nB.\n# Other\nC.", "", [("History", "B."), ("Other", "C.")]),
         ("# One\nA.\n# Two\nB.", "One", [("", "A."), ("Two", "B.")]),
-        ("# Pisa #\nA.\n## C#\nB.\n## F # ##\nC.", "Pisa", [("", "A."), ("C#", "B."), ("F #", "C.")]),
+        (
+            "# Pisa #\nA.\n## C#\nB.\n## F # ##\nC.",
+            "Pisa",
+            [("", "A."), ("C#", "B."), ("F #", "C.")],
+        ),
         ("    # code\nA.", "", [("", "# code\nA.")]),
-        ("# The [*Tower*](http://x.y/z) of `Pisa` ![i](j.png)\nA.", "The Tower of Pisa i", [("", "A.")]),
+        (
+            "# The [*Tower*](http://x.y/z) of `Pisa` ![i](j.png)\nA.",
+            "The Tower of Pisa i",
+            [("", "A.")],
+        ),
         # headings underlined
         ("Pisa\n====\nA.\n\nHistory\n---\nB.", "Pisa", [("", "A."), ("History", "B.")]),
         ("One line\nand another\n---\nB.", "", [("", "One line\nand another"), ("", "B.")]),
@@ -40,10 +48,18 @@ def parts(text, **fields):
         ("# Pisa", "Pisa", [("", "# Pisa")]),
         ("# Pisa\n## A\n## B\nText.", "Pisa", [("", "## A"), ("B", "Text.")]),
         # fences
-        ("# T\n```\n# no heading\n\nx\n```\nA.\n", "T", [("", "```\n# no heading\n\nx\n```"), ("", "A.")]),
+        (
+            "# T\n```\n# no heading\n\nx\n```\nA.\n",
+            "T",
+            [("", "```\n# no heading\n\nx\n```"), ("", "A.")],
+        ),
         ("# T\n~~~\n# never closed\n\nA.", "T", [("", "~~~\n# never closed\n\nA.")]),
         # front matter
-        ('---\ntitle: "The Tower"\ntags:\n- a\n  - b\n---\n# Pisa\nA.', "The Tower", [("Pisa", "A.")]),
+        (
+            '---\ntitle: "The Tower"\ntags:\n- a\n  - b\n---\n# Pisa\nA.',
+            "The Tower",
+            [("Pisa", "A.")],
+        ),
         ("---\ntitle: Pisa\nA.", "", [("", "title: Pisa\nA.")]),
         # a byte order mark
         ("\ufeff# Pisa\n\nA.", "Pisa", [("", "A.")]),
@@ -66,7 +82,11 @@ def parts(text, **fields):
             [("", "of 1 May, 9:00"), ("Use", "All may."), ("End", "It ends.")],
         ),
         ("Lease\n\nof 1 May, 9:00", "", [("", "Lease"), ("", "of 1 May, 9:00")]),
-        ("Ann: Hi\n\nBen: Yes.\n\nUse\n\nAll may.", "", [("", "Ann: Hi"), ("", "Ben: Yes."), ("Use", "All may.")]),
+        (
+            "Ann: Hi\n\nBen: Yes.\n\nUse\n\nAll may.",
+            "",
+            [("", "Ann: Hi"), ("", "Ben: Yes."), ("Use", "All may.")],
+        ),
         ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
         ("Part 1: Pisa\n\nThe tower leans.", "Part 1: Pisa", [("", "The tower leans.")]),
         ("apples\n\nThe tower leans.", "", [("", "apples"), ("", "The tower leans.")]),
@@ -99,7 +119,11 @@ def parts(text, **fields):
             ],
         ),
         # lines in bold
-        ("# Pisa\n\n**Use**\n\nA.\n\nB.\n\n__End:__\n\nC.", "Pisa", [("Use", "A."), ("Use", "B."), ("End", "C.")]),
+        (
+            "# Pisa\n\n**Use**\n\nA.\n\nB.\n\n__End:__\n\nC.",
+            "Pisa",
+            [("Use", "A."), ("Use", "B."), ("End", "C.")],
+        ),
         ("# Pisa\n\n**Use**\n\n**Who?**\n\nUs.", "Pisa", [("Use, Who?", "Us.")]),
         (
             "# Pisa\n\n**Do not enter!**\n\n**a** and **b**\n\nC.",
@@ -107,7 +131,11 @@ def parts(text, **fields):
             [("", "**Do not enter!**"), ("", "**a** and **b**"), ("", "C.")],
         ),
         # introductions
-        ("# Pisa\n\nBring *this:*\n\n- a hat\n\nB.", "Pisa", [("", "Bring *this:*\n\n- a hat"), ("", "B.")]),
+        (
+            "# Pisa\n\nBring *this:*\n\n- a hat\n\nB.",
+            "Pisa",
+            [("", "Bring *this:*\n\n- a hat"), ("", "B.")],
+        ),
         (
             "# Pisa\n\nTwo ways:\n\n**Up**\n\nA.\n\nMore:\n\nHow far?\n\nB.",
             "Pisa",
@@ -130,9 +158,17 @@ def parts(text, **fields):
             "",
             [("Old?", "A."), ("Old?", "B."), ("Age", "C."), ("Age", "D.")],
         ),
-        ("# Pisa\n\n**Is it *old*?**\n\n- Yes.\n\nWho?\n\nUs", "Pisa", [("Is it old?", "- Yes."), ("Who?", "Us")]),
+        (
+            "# Pisa\n\n**Is it *old*?**\n\n- Yes.\n\nWho?\n\nUs",
+            "Pisa",
+            [("Is it old?", "- Yes."), ("Who?", "Us")],
+        ),
         ("It leans. Is it old?\n\nYes.", "", [("", "It leans. Is it old?"), ("", "Yes.")]),
-        (f"{'Word ' * 11}\n\nThe tower leans.", "", [("", ("Word " * 11).strip()), ("", "The tower leans.")]),
+        (
+            f"{'Word ' * 11}\n\nThe tower leans.",
+            "",
+            [("", ("Word " * 11).strip()), ("", "The tower leans.")],
+        ),
         (
             "Guests\n\nAnn\n\nBen\n\nCid\n\nDan\n\nThey all came.",
             "Guests",
@@ -168,9 +204,9 @@ def test_only_newlines_end_lines():
 
 BLOCKS = st.lists(
     st.tuples(st.integers(1, 6), st.sampled_from(["History", "Early life", "C", "2 0"]))
-    | st.lists(st.sampled_from(["The tower leans.", "It is old and\n tall.", "Dr. No left!"]), min_size=1).map(
-        " ".join
-    ),
+    | st.lists(
+        st.sampled_from(["The tower leans.", "It is old and\n tall.", "Dr. No left!"]), min_size=1
+    ).map(" ".join),
     max_size=12,
 )
 
@@ -190,7 +226,9 @@ def test_headings_and_paragraphs_against_an_oracle(blocks, newline, tight):
         path = {depth: text for depth, text in path.items() if depth < level}
         following = blocks[index + 1] if index + 1 < len(blocks) else None
         is_title = index == 0 and level == 1
-        empty = following is None or (isinstance(following, tuple) and following[0] <= level and not is_title)
+        empty = following is None or (
+            isinstance(following, tuple) and following[0] <= level and not is_title
+        )
         if empty:
             wanted.append((", ".join(path.values()), lines[-1 - (not tight)]))
         if is_title:
@@ -199,7 +237,10 @@ def test_headings_and_paragraphs_against_an_oracle(blocks, newline, tight):
             path[level] = name
     document = Document(newline.join(lines))
     found_title, paragraphs = outline(document)
-    found = [(each.section, document.text[each.start : each.end].strip().replace(newline, "\n")) for each in paragraphs]
+    found = [
+        (each.section, document.text[each.start : each.end].strip().replace(newline, "\n"))
+        for each in paragraphs
+    ]
     assert (found_title, found) == (title, wanted)
 
 

@@ -88,7 +88,10 @@ def test_prose(line):
         ("Intro:\n- one\n- two\n  * three", ["Intro:", "one", "two", "three"]),
         ("One line.\nAnother line\ngoes on.", ["One line.", "Another line\ngoes on."]),
         ("One.\r\nTwo.\r\n\r\nThree\r\n\r\nFour", ["One.", "Two.", "Three", "Four"]),
-        ("He said:\u00a0“Go.”\u00a0She went.\u2003He slept.", ["He said:\u00a0“Go.”", "She went.", "He slept."]),
+        (
+            "He said:\u00a0“Go.”\u00a0She went.\u2003He slept.",
+            ["He said:\u00a0“Go.”", "She went.", "He slept."],
+        ),
         ("No space.Here", ["No space.Here"]),
         ("Done. 😀", ["Done.", "😀"]),
         ("a\0b. C\0d.", ["a\0b.", "C\0d."]),
@@ -103,38 +106,80 @@ def test_prose(line):
             "It has two parts. 1. This. 2. That. Is it so? 5.",
             ["It has two parts.", "1. This.", "2. That.", "Is it so?", "5."],
         ),
-        ("<p>One.</p><p>Two<br>lines</p>\n\n<ul>\n<li>three</li></ul>", ["One.", "Two<br>lines", "three"]),
-        ("| a | <ul><li>b</li><li>c</li></ul> |\n|-|-|\n| 1 | 2 |", ["a | <ul><li>b</li><li>c</li></ul>", "1 | 2"]),
-        ("It splits <!-- a note. Another. --> text.", ["It splits <!-- a note. Another. --> text."]),
+        (
+            "<p>One.</p><p>Two<br>lines</p>\n\n<ul>\n<li>three</li></ul>",
+            ["One.", "Two<br>lines", "three"],
+        ),
+        (
+            "| a | <ul><li>b</li><li>c</li></ul> |\n|-|-|\n| 1 | 2 |",
+            ["a | <ul><li>b</li><li>c</li></ul>", "1 | 2"],
+        ),
+        (
+            "It splits <!-- a note. Another. --> text.",
+            ["It splits <!-- a note. Another. --> text."],
+        ),
         ("Call `a. B` now. Then `c`.", ["Call `a. B` now.", "Then `c`."]),
-        ("See [the page.](http://x.org 'A. B') It is long.", ["See [the page.](http://x.org 'A. B')", "It is long."]),
-        ("- [x](y) one\n  1. two\n\n     goes on\n+ three", ["[x](y) one", "two", "goes on", "three"]),
-        ("It is ozone (O\n3) and smells.", ["It is ozone (O\n3) and smells."]),  # no item: it has no neighbour
+        (
+            "See [the page.](http://x.org 'A. B') It is long.",
+            ["See [the page.](http://x.org 'A. B')", "It is long."],
+        ),
+        (
+            "- [x](y) one\n  1. two\n\n     goes on\n+ three",
+            ["[x](y) one", "two", "goes on", "three"],
+        ),
+        (
+            "It is ozone (O\n3) and smells.",
+            ["It is ozone (O\n3) and smells."],
+        ),  # no item: it has no neighbour
         ("1984. A novel", ["1984.", "A novel"]),
-        ("| a | b |\n|:--|--:|\n| 1 | 2 |\n\nc | d\n--|--\n3 | 4", ["a | b", "1 | 2", "c | d", "3 | 4"]),
-        ("Run:\n```sh\nmake. All\n\n  done\n```\nOver.", ["Run:", "```sh\nmake. All\n\n  done\n```", "Over."]),
-        ("Run:\n\n    a = 1. B\n      c = 2\n\nOver.", ["Run:", "    a = 1. B\n      c = 2", "Over."]),
+        (
+            "| a | b |\n|:--|--:|\n| 1 | 2 |\n\nc | d\n--|--\n3 | 4",
+            ["a | b", "1 | 2", "c | d", "3 | 4"],
+        ),
+        (
+            "Run:\n```sh\nmake. All\n\n  done\n```\nOver.",
+            ["Run:", "```sh\nmake. All\n\n  done\n```", "Over."],
+        ),
+        (
+            "Run:\n\n    a = 1. B\n      c = 2\n\nOver.",
+            ["Run:", "    a = 1. B\n      c = 2", "Over."],
+        ),
         ("    Plain texts indent, too.\n\n    Yes.", ["Plain texts indent, too.", "Yes."]),
         ("A.\n```\n```\n<!-- b -->\n***\n[c]: http://d.e", ["A."]),
         ("Up to 1 &amp; 2. A \\*star\\*.", ["Up to 1 &amp; 2.", "A \\*star\\*."]),
-        ("e. Copies are made\nf. They are sold\ng) Gone", ["e. Copies are made", "f. They are sold", "g) Gone"]),
+        (
+            "e. Copies are made\nf. They are sold\ng) Gone",
+            ["e. Copies are made", "f. They are sold", "g) Gone"],
+        ),
         (
             "1.1. It is so.\n1.2. It costs 3.50.\n1.2.1. So be it.",
             ["1.1. It is so.", "1.2. It costs 3.50.", "1.2.1. So be it."],
         ),
-        (r"Open C:\Users\ann\x. Then go. \*So\*.", [r"Open C:\Users\ann\x.", "Then go.", r"\*So\*."]),
+        (
+            r"Open C:\Users\ann\x. Then go. \*So\*.",
+            [r"Open C:\Users\ann\x.", "Then go.", r"\*So\*."],
+        ),
         (
             "One caf&eacute;\n\nHe said &quot;yes.&quot; Then not.",
             ["One caf&eacute;", "He said &quot;yes.&quot;", "Then not."],
         ),
         # turns of conversations, and values with names
-        ("Dr. Lee: hi\nMax. load: 5 kg\nTel.: 030", ["Dr. Lee: hi", "Max. load: 5 kg", "Tel.: 030"]),
+        (
+            "Dr. Lee: hi\nMax. load: 5 kg\nTel.: 030",
+            ["Dr. Lee: hi", "Max. load: 5 kg", "Tel.: 030"],
+        ),
         (
             "Ann: shall we meet\nBen: yes. At ten\nand not later",
             ["Ann: shall we meet", "Ben: yes.", "At ten\nand not later"],
         ),
-        ("[10:02] Ann: hi\r\n12/03/2024, 10:03 - **Ben:** ho", ["[10:02] Ann: hi", "12/03/2024, 10:03 - **Ben:** ho"]),
-        ("Sizes\nWeight: 59 kg\nPower (max): 8 kW", ["Sizes", "Weight: 59 kg", "Power (max): 8 kW"]),
+        (
+            "[10:02] Ann: hi\r\n12/03/2024, 10:03 - **Ben:** ho",
+            ["[10:02] Ann: hi", "12/03/2024, 10:03 - **Ben:** ho"],
+        ),
+        (
+            "Sizes\nWeight: 59 kg\nPower (max): 8 kW",
+            ["Sizes", "Weight: 59 kg", "Power (max): 8 kW"],
+        ),
         (
             "The radium of\nMarie Curie: all that\nis known of it",
             ["The radium of\nMarie Curie: all that\nis known of it"],
@@ -146,7 +191,9 @@ def test_other_texts(text, expected):
 
 
 # White space, what nobody sees, and what Markdown does not show: marks of lists, quotes, tables and headings, link definitions.
-UNSEEN = re.compile(rf"(?:[\s>|*+•‣·∙–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*")
+UNSEEN = re.compile(
+    rf"(?:[\s>|*+•‣·∙–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*"
+)
 
 
 def holds(text, spans):
@@ -162,7 +209,9 @@ def holds(text, spans):
 
 
 CHARACTERS = "aB1 \n\t.!?…,;:()[]\"'“”*_-—。！」漢क।؟😀\0\u00a0\u2028\r"
-PIECES = st.sampled_from([*CHARACTERS, "\r\n", "\n\n", "Dr. ", "U.S. ", "[3]", "The ", "e.g. ", "x" * 50])
+PIECES = st.sampled_from(
+    [*CHARACTERS, "\r\n", "\n\n", "Dr. ", "U.S. ", "[3]", "The ", "e.g. ", "x" * 50]
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -172,7 +221,11 @@ def test_nothing_that_a_reader_sees_stands_between_sentences(text):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from(["word", "漢字", "x" * 900, ", ", " ", "\t"]), min_size=200, max_size=900).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(["word", "漢字", "x" * 900, ", ", " ", "\t"]), min_size=200, max_size=900
+    ).map("".join)
+)
 def test_no_sentence_is_too_long(text):
     spans = sentence_spans(text)
     holds(text, spans)

@@ -43,14 +43,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def test_pages_need_no_other_server(site: Path) -> None:
     for page in site.glob("*.html"):
         html = page.read_text(encoding="utf-8")
         assert not re.findall(r"<(?:script|img|iframe)[^>]+src=\"https?://[^\"]+", html), page
-        assert not re.findall(r"<link[^>]+rel=\"stylesheet\"[^>]+href=\"https?://[^\"]+", html), page
+        assert not re.findall(r"<link[^>]+rel=\"stylesheet\"[^>]+href=\"https?://[^\"]+", html), (
+            page
+        )
 
 
 def test_search_finds_the_guides(site: Path) -> None:
@@ -62,7 +66,14 @@ def test_search_finds_the_guides(site: Path) -> None:
 def test_texts_for_models_hold_the_guides(site: Path) -> None:
     short = (site / "llms.txt").read_text(encoding="utf-8")
     full = (site / "llms-full.txt").read_text(encoding="utf-8")
-    for path in [*paths("Start"), "langchain.md", "llama-index.md", "agents.md", "mcp.md", "store.md"]:
+    for path in [
+        *paths("Start"),
+        "langchain.md",
+        "llama-index.md",
+        "agents.md",
+        "mcp.md",
+        "store.md",
+    ]:
         assert f"/{path}>" in short, path
         heading = (ROOT / "docs" / path).read_text(encoding="utf-8").partition("\n")[0]
         assert heading in full, path

@@ -63,7 +63,9 @@ def test_a_paragraph_is_packed_greedily(lengths, passages):
     assert appendix_a(lengths, 100, 50) == passages
 
 
-PARAGRAPHS = st.lists(st.lists(st.integers(2, 130), min_size=1, max_size=12), min_size=1, max_size=4)
+PARAGRAPHS = st.lists(
+    st.lists(st.integers(2, 130), min_size=1, max_size=12), min_size=1, max_size=4
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -73,7 +75,11 @@ def test_against_an_independent_retelling(paragraphs, words, share):
     text = "\n\n".join(" ".join(map(sentence, lengths)) for lengths in paragraphs)
     joined = []
     for lengths in paragraphs:
-        if joined and sum(joined[-1] + lengths) <= words and (sum(joined[-1]) < min_words or sum(lengths) < min_words):
+        if (
+            joined
+            and sum(joined[-1] + lengths) <= words
+            and (sum(joined[-1]) < min_words or sum(lengths) < min_words)
+        ):
             joined[-1] = joined[-1] + lengths
         else:
             joined.append(lengths)
@@ -83,7 +89,9 @@ def test_against_an_independent_retelling(paragraphs, words, share):
         for group in appendix_a(lengths, words, min_words)
     ]
     passages = split_passages(Document(text), words=words, min_words=min_words)
-    assert [unit.text.replace("\n\n", " ") for unit in passages] == [" ".join(sentences) for sentences in expected]
+    assert [unit.text.replace("\n\n", " ") for unit in passages] == [
+        " ".join(sentences) for sentences in expected
+    ]
 
 
 @settings(max_examples=100, deadline=None)
@@ -96,7 +104,9 @@ def test_appendix_a_packs_each_paragraph_alone(paragraphs, words, share):
         for lengths in paragraphs
         for group in appendix_a(lengths, words, min_words)
     ]
-    passages = split_passages(Document(text), words=words, min_words=min_words, join_paragraphs=False)
+    passages = split_passages(
+        Document(text), words=words, min_words=min_words, join_paragraphs=False
+    )
     assert [unit.text for unit in passages] == expected
 
 
@@ -143,8 +153,16 @@ def test_all_that_a_passage_and_its_sentences_carry():
     document = Document(TEXT, section="Towers", id="pisa", metadata={"year": 1173})
     passage = split_passages(document)[1]
     first, second = split_sentences(passage)
-    assert (passage.granularity, passage.document_id, passage.parent_id) == (Granularity.PASSAGE, "pisa", "pisa")
-    assert (second.granularity, second.document_id, second.parent_id) == (Granularity.SENTENCE, "pisa", passage.id)
+    assert (passage.granularity, passage.document_id, passage.parent_id) == (
+        Granularity.PASSAGE,
+        "pisa",
+        "pisa",
+    )
+    assert (second.granularity, second.document_id, second.parent_id) == (
+        Granularity.SENTENCE,
+        "pisa",
+        passage.id,
+    )
     assert (first.text, second.text) == ("Building began in 1173.", "The tower began to lean.[1]")
     for unit in (passage, first, second):
         assert unit.text == TEXT[unit.start : unit.end]
@@ -174,9 +192,9 @@ LINES = st.sampled_from(
     f"¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes on.¦and on¦{'x' * 210}¦"
     "漢字。漢字¦Dr. No (see p. 5).[3] 😀¦\0¦\t\u00a0é.¦T\u2028U.\x0c¦".split("¦")
 )
-DOCUMENTS = st.tuples(st.lists(LINES, max_size=25), st.sampled_from(["\n", "\r\n", "\n\n", "\r\n\r\n"])).map(
-    lambda pair: pair[1].join(pair[0])
-) | st.text(max_size=120)
+DOCUMENTS = st.tuples(
+    st.lists(LINES, max_size=25), st.sampled_from(["\n", "\r\n", "\n\n", "\r\n\r\n"])
+).map(lambda pair: pair[1].join(pair[0])) | st.text(max_size=120)
 
 
 @settings(max_examples=300, deadline=None)
@@ -209,10 +227,14 @@ def test_spans_are_exact_and_nothing_is_lost(text):
     headed = " ".join(f"{unit.title} {unit.section}" for unit in passages).replace("#", "")
     at = 0
     for line in text.split("\n"):
-        missed = "".join(char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times)
+        missed = "".join(
+            char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times
+        )
         at += len(line) + 1
         assert (
-            "<" in line or UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed
+            "<" in line
+            or UNSEEN.fullmatch(missed.strip("\\"))
+            or " ".join(missed.replace("#", "").split()) in headed
         )
 
 

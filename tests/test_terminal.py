@@ -16,7 +16,16 @@ LONG = " ".join(f"word{number}" for number in range(300))
 
 
 def unit(text, start=0, granularity=Granularity.PASSAGE, **fields):
-    return Unit("", text, granularity, document_id="d", parent_id="d", start=start, end=start + len(text), **fields)
+    return Unit(
+        "",
+        text,
+        granularity,
+        document_id="d",
+        parent_id="d",
+        start=start,
+        end=start + len(text),
+        **fields,
+    )
 
 
 def test_an_excerpt_is_cut_at_words_around_the_highlight():
@@ -54,7 +63,11 @@ def test_wrapped_lines_fit_and_are_not_cut_at_hyphens():
 def test_places_and_counts():
     assert place(unit("x", title="Vasa", section="Wreck, Today")) == "Vasa › Wreck, Today"
     assert place(unit("x")) == ""
-    assert (count(1, "passage"), count(0, "passage"), count(1200, "fact")) == ("1 passage", "0 passages", "1,200 facts")
+    assert (count(1, "passage"), count(0, "passage"), count(1200, "fact")) == (
+        "1 passage",
+        "0 passages",
+        "1,200 facts",
+    )
     assert plain(" a\x1b[31m\tb\n") == "a [31m b"
 
 
@@ -75,7 +88,12 @@ def test_a_hit_shows_its_matches_and_a_passage_does_not_repeat_itself():
 
 @pytest.mark.parametrize(
     ("terminal", "environment", "wanted"),
-    [(True, {}, True), (False, {}, False), (True, {"NO_COLOR": "1"}, False), (True, {"TERM": "dumb"}, False)],
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"TERM": "dumb"}, False),
+    ],
 )
 def test_colour_is_for_terminals_that_want_it(monkeypatch, terminal, environment, wanted):
     for name in ("NO_COLOR", "TERM"):

@@ -18,7 +18,9 @@ def test_hash_vectors_are_the_same_everywhere():
     assert vectors[0].tolist() == vectors[1].tolist()
     assert np.count_nonzero(vectors, axis=1).tolist() == [2, 2, 1, 0, 0]
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 1, 1, 0, 0], atol=1e-6)
-    assert encoder.encode_queries(["1990"]).tolist() == [[0, 0, 0, 0, 0, 0, 0, -1]]  # by SHA-256, not by Python's hash
+    assert encoder.encode_queries(["1990"]).tolist() == [
+        [0, 0, 0, 0, 0, 0, 0, -1]
+    ]  # by SHA-256, not by Python's hash
     assert isinstance(encoder, Encoder)
 
 
@@ -38,5 +40,7 @@ def test_a_script_may_fail_with_a_reason():
     passages = split_passages(Document("Two.\n\nThree."), min_words=0)
     empty, missing = ScriptedPropositionizer({"Two.": []}).propositionize(passages)
     assert (empty, missing, missing.reason) == ([], [], "not in the script")
-    (refused, _) = ScriptedPropositionizer(lambda _: NoPropositions("refused")).propositionize(passages)
+    (refused, _) = ScriptedPropositionizer(lambda _: NoPropositions("refused")).propositionize(
+        passages
+    )
     assert refused.reason == "refused"

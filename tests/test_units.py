@@ -36,7 +36,9 @@ def test_ids_are_the_same_in_every_process():
         env=os.environ | {"PYTHONHASHSEED": "7"},
     )
     assert run.stdout.split() == [PINNED_DOCUMENT, PINNED_UNIT]
-    assert Document("Pisa é 😀", "T", "S", metadata={"a": "x", "b": [1, None]}).id == PINNED_DOCUMENT
+    assert (
+        Document("Pisa é 😀", "T", "S", metadata={"a": "x", "b": [1, None]}).id == PINNED_DOCUMENT
+    )
     assert unit().id == PINNED_UNIT
     assert UUID(PINNED_UNIT).version == 5
 
@@ -62,7 +64,17 @@ def test_a_units_id_is_made_of_kind_document_span_and_text():
 def test_records_are_hashable():
     document, passage = Document("text", metadata={"list": []}), unit()
     hit = Hit(passage, 0.5, (Hit(passage, 0.25),))
-    assert len({document, Document("text", metadata={"list": []}), hit, Hit(passage, 0.5, (Hit(passage, 0.25),))}) == 2
+    assert (
+        len(
+            {
+                document,
+                Document("text", metadata={"list": []}),
+                hit,
+                Hit(passage, 0.5, (Hit(passage, 0.25),)),
+            }
+        )
+        == 2
+    )
 
 
 def test_granularities_are_strings_with_a_helpful_error():
@@ -70,18 +82,25 @@ def test_granularities_are_strings_with_a_helpful_error():
     assert Granularity("passage") is Granularity.PASSAGE
     assert f"{Granularity.SENTENCE}s" == "sentences"
     for wrong in ("Passage", "word", "", None, 3):
-        with pytest.raises(InvalidInputError, match=r"unknown granularity .*document, passage, sentence, proposition"):
+        with pytest.raises(
+            InvalidInputError,
+            match=r"unknown granularity .*document, passage, sentence, proposition",
+        ):
             Granularity(wrong)
 
 
 @pytest.mark.parametrize("name", ["text", "title", "section", "id"])
 def test_lone_surrogates_are_refused_and_the_hint_mends_them(name):
-    with pytest.raises(InvalidInputError, match=f"{name} holds a lone surrogate, '.udc9f', at character 2") as caught:
+    with pytest.raises(
+        InvalidInputError, match=f"{name} holds a lone surrogate, '.udc9f', at character 2"
+    ) as caught:
         Document(**{"text": "x", name: "ab\udc9fd"})
     hint = str(caught.value).partition("Mend it with ")[2]
     assert eval(hint, {name: "ab\udc9fd"}) == "ab\ufffdd"
     for wrong in (None, b"bytes", 3, ["a"]):
-        with pytest.raises(InvalidInputError, match=f"{name} must be a str, got {type(wrong).__name__}"):
+        with pytest.raises(
+            InvalidInputError, match=f"{name} must be a str, got {type(wrong).__name__}"
+        ):
             Document(**{"text": "x", name: wrong})
 
 

@@ -31,13 +31,18 @@ PARTS = {"seal": "zinc", "valve": "brass", "shaft": "iron", "screw": "gold", "pl
 MANUAL = Document(
     "# Tern 40\n\n"
     + "\n\n".join(
-        f"## Part {n}\n\nThe pump has a {part} of {metal}. " + f"Filler{n} stands in for much text. " * 20
+        f"## Part {n}\n\nThe pump has a {part} of {metal}. "
+        + f"Filler{n} stands in for much text. " * 20
         for n, (part, metal) in enumerate(PARTS.items())
     ),
     id="manual",
     metadata={"shelf": 1},
 )
-NOTE = Document("---\nauthor: Ann\n---\n\n# A note\n\nThe cat is called Maurice.\n", id="note", metadata={"shelf": 2})
+NOTE = Document(
+    "---\nauthor: Ann\n---\n\n# A note\n\nThe cat is called Maurice.\n",
+    id="note",
+    metadata={"shelf": 2},
+)
 QUESTIONS = {"Is a screw of gold?": "manual", "What is the cat called?": "note"}
 MODEL = EncoderEmbedding(HashEncoder())
 
@@ -68,12 +73,20 @@ def langchain_ways(store: MultiGranularFAISS, question: str) -> dict[str, list[L
         "as_retriever": store.as_retriever(search_kwargs={"k": 1}).invoke(question),
         "similarity_search": store.similarity_search(question, k=1),
         "by_vector": store.similarity_search_by_vector(embedding, k=1),
-        "with_score": [document for document, _ in store.similarity_search_with_score(question, k=1)],
-        "relevance": [document for document, _ in store.similarity_search_with_relevance_scores(question, k=1)],
+        "with_score": [
+            document for document, _ in store.similarity_search_with_score(question, k=1)
+        ],
+        "relevance": [
+            document for document, _ in store.similarity_search_with_relevance_scores(question, k=1)
+        ],
         "mmr": store.max_marginal_relevance_search(question, k=1),
-        "mmr retriever": store.as_retriever(search_type="mmr", search_kwargs={"k": 1}).invoke(question),
+        "mmr retriever": store.as_retriever(search_type="mmr", search_kwargs={"k": 1}).invoke(
+            question
+        ),
         "retriever": MultiGranularRetriever(store=store, k=1).invoke(question),
-        "rerank": store.similarity_search(question, k=1, rerank=AnyGranularityRanker(WordVectors())),
+        "rerank": store.similarity_search(
+            question, k=1, rerank=AnyGranularityRanker(WordVectors())
+        ),
     }
 
 
@@ -84,10 +97,16 @@ def llama_ways(store: MultiGranularFaissVectorStore, question: str) -> dict[str,
     return {
         "as_retriever": [found.node for found in index.as_retriever(**options).retrieve(question)],
         "hybrid": [
-            found.node for found in index.as_retriever(vector_store_query_mode="hybrid", **options).retrieve(question)
+            found.node
+            for found in index.as_retriever(vector_store_query_mode="hybrid", **options).retrieve(
+                question
+            )
         ],
         "mmr": [
-            found.node for found in index.as_retriever(vector_store_query_mode="mmr", **options).retrieve(question)
+            found.node
+            for found in index.as_retriever(vector_store_query_mode="mmr", **options).retrieve(
+                question
+            )
         ],
         "retriever": [found.node for found in LlamaIndexRetriever(index, k=1).retrieve(question)],
         "query": store.query(query).nodes,
@@ -95,7 +114,9 @@ def llama_ways(store: MultiGranularFaissVectorStore, question: str) -> dict[str,
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_short_document_comes_back_as_it_was_added_and_of_a_long_one_its_passage(langchain, llama, question):
+def test_a_short_document_comes_back_as_it_was_added_and_of_a_long_one_its_passage(
+    langchain, llama, question
+):
     for way, found in langchain_ways(langchain, question).items():
         [document] = found
         if QUESTIONS[question] == "note":
@@ -104,7 +125,9 @@ def test_a_short_document_comes_back_as_it_was_added_and_of_a_long_one_its_passa
             assert "start_index" not in document.metadata
         else:
             place = document.metadata
-            assert document.page_content == MANUAL.text[place["start_index"] : place["end_index"]], way
+            assert (
+                document.page_content == MANUAL.text[place["start_index"] : place["end_index"]]
+            ), way
             assert (place["parent_id"], place["section"], place["shelf"]) == ("manual", "Part 3", 1)
             assert document.id == place["passage_id"] != "manual"
     for way, nodes in llama_ways(llama, question).items():
@@ -123,9 +146,14 @@ def test_score_and_matches_come_along_in_both_frameworks(langchain, llama):
         match = document.metadata["matches"][0]
         text = MANUAL.text if name == "manual" else NOTE.text
         assert text[match["start_index"] : match["end_index"]] in document.page_content
-        assert (found.node.metadata["matches"][0]["text"], found.score) == (match["text"], document.metadata["score"])
+        assert (found.node.metadata["matches"][0]["text"], found.score) == (
+            match["text"],
+            document.metadata["score"],
+        )
         [neighbour, *_] = (
-            MultiGranularRetriever(store=langchain, k=1, expand=1).invoke(question)[0].metadata["neighbours"]
+            MultiGranularRetriever(store=langchain, k=1, expand=1)
+            .invoke(question)[0]
+            .metadata["neighbours"]
         )
         assert neighbour["text"] in text
 
@@ -149,7 +177,9 @@ def test_a_filter_that_excludes_a_part_shows_no_whole_document(core, langchain, 
     [proposition] = core.search("What is the cat called?", k=1, parents="unit")
     hidden = [unit.id for unit in core.units_of(["note"]) if unit.granularity == "sentence"]
     core.update_metadata({"secret": True}, unit_ids=hidden)
-    for document in langchain.similarity_search("What is the cat called?", k=9, filter={"secret": None}, rerank=rerank):
+    for document in langchain.similarity_search(
+        "What is the cat called?", k=9, filter={"secret": None}, rerank=rerank
+    ):
         assert document.id != "note"
         assert document.metadata["granularity"] == "passage" or document.id == proposition.unit.id
     assert langchain.similarity_search("What is the cat called?", k=1)[0].id == "note"
@@ -179,7 +209,9 @@ def test_a_question_in_words_is_searched_by_words_as_well(langchain, llama):
     assert score == whole.score
     assert langchain.similarity_search_with_score(question, k=1, lexical=0)[0][1] == vectors.score
     embedding = MODEL.get_query_embedding(question)
-    assert langchain.similarity_search_with_score_by_vector(embedding, k=1)[0][1] == pytest.approx(vectors.score)
+    assert langchain.similarity_search_with_score_by_vector(embedding, k=1)[0][1] == pytest.approx(
+        vectors.score
+    )
     for mode in ("default", "hybrid", "mmr"):
         query = VectorStoreQuery(embedding, 1, query_str=question, mode=mode)
         assert llama.query(query).similarities == pytest.approx([whole.score])
@@ -193,7 +225,9 @@ def test_a_question_in_words_is_searched_by_words_as_well(langchain, llama):
 def test_the_rule_has_one_name(langchain, llama):
     assert langchain.parents == llama.parents == "auto"
     for wrong in ("paragraph", None):
-        with pytest.raises(InvalidInputError, match="parents must be 'auto', 'passage', 'document' or 'unit'"):
+        with pytest.raises(
+            InvalidInputError, match="parents must be 'auto', 'passage', 'document' or 'unit'"
+        ):
             SearchOptions(parents=wrong)
         with pytest.raises(InvalidInputError, match="parents must be 'auto'"):
             MultiGranularFAISS(EncoderEmbeddings(HashEncoder()), parents=wrong)

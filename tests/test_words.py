@@ -21,7 +21,12 @@ def test_words_are_runs_of_characters_and_single_characters_of_scripts_without_s
     assert count_words("カタカナ 한글") == 5
     assert count_words("नमस्ते दुनिया") == 2
     assert count_words(" \t\n") == 0
-    assert [count_words(text) for text in ("「東京」は", "《红楼梦》", "「「」」", "東。京")] == [3, 3, 1, 2]
+    assert [count_words(text) for text in ("「東京」は", "《红楼梦》", "「「」」", "東。京")] == [
+        3,
+        3,
+        1,
+        2,
+    ]
 
 
 @given(SPACED, st.integers(1, 9))

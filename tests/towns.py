@@ -21,7 +21,9 @@ def opened(path, **options):
 
 
 def add(store, *numbers):
-    return store.add_documents([document(number) for number in numbers], propositionizer=PROPOSITIONIZER)
+    return store.add_documents(
+        [document(number) for number in numbers], propositionizer=PROPOSITIONIZER
+    )
 
 
 def hits(store, query="Which town lies on hill 3?", **options):

@@ -41,15 +41,27 @@ class Found:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, metavar="DATA", help="folder of FactoidQA (CMU question-answer data set)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "data", type=Path, metavar="DATA", help="folder of FactoidQA (CMU question-answer data set)"
+    )
     parser.add_argument("--questions", type=int, metavar="N", help="only the first N")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write the tables between the markers of this page")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="PAGE",
+        help="write the tables between the markers of this page",
+    )
     arguments = parser.parse_args()
     given = factoidqa.read(arguments.data)
     questions = given.questions[: arguments.questions]
     with tempfile.TemporaryDirectory() as folder:
-        found = [*similarity(given, questions, Path(folder)), *entities(given, questions, Path(folder))]
+        found = [
+            *similarity(given, questions, Path(folder)),
+            *entities(given, questions, Path(folder)),
+        ]
     text = "\n\n".join((heading(given, questions), quality(found, questions), costs(found)))
     print(text)
     if arguments.into:
@@ -62,8 +74,19 @@ def similarity(given: FactoidQA, questions: Sequence[Question], work: Path) -> l
     for method in ("BM25", "MiniLM"):
         folder = work / method
         articles = [[article.title, article.text] for article in given.articles]
-        timed("benchmarks.entities.passages:build", method=method, articles=articles, folder=str(folder))
-        done = timed("benchmarks.entities.passages:search", method=method, folder=str(folder), questions=texts, k=_DEEP)
+        timed(
+            "benchmarks.entities.passages:build",
+            method=method,
+            articles=articles,
+            folder=str(folder),
+        )
+        done = timed(
+            "benchmarks.entities.passages:search",
+            method=method,
+            folder=str(folder),
+            questions=texts,
+            k=_DEEP,
+        )
         found.append(_found(f"{method}, 100-word passages", done, folder))
     return found
 
@@ -72,7 +95,10 @@ def entities(given: FactoidQA, questions: Sequence[Question], work: Path) -> lis
     folder = work / "entities"
     articles = [[article.title, article.text] for article in given.articles]
     timed("benchmarks.entities.retrieval:build", articles=articles, folder=str(folder))
-    texts, titles = [question.text for question in questions], [question.title for question in questions]
+    texts, titles = (
+        [question.text for question in questions],
+        [question.title for question in questions],
+    )
     found = []
     for linker, annotated in (("annotations", titles), ("TitleLinker", None)):
         for words in WORDS:
@@ -126,7 +152,9 @@ def quality(found: Sequence[Found], questions: Sequence[Question]) -> str:
         texts = [method.texts[at] for at in plain]
         relevant = judge(texts, answers, has_answer_normalized)
         by_tokens = judge(texts, answers, has_answer_dpr)
-        everything = judge(method.texts, [question.answers for question in questions], has_answer_normalized)
+        everything = judge(
+            method.texts, [question.answers for question in questions], has_answer_normalized
+        )
         hit = [own for own in method.texts if own]
         cells = [
             f"{len(hit) / len(questions):.1%}",
@@ -134,14 +162,21 @@ def quality(found: Sequence[Found], questions: Sequence[Question]) -> str:
             f"{mrr(relevant):.3f}",
         ]
         cells += [f"{ndcg(relevant, k):.3f}" for k in _CUTS]
-        cells += [f"{top_k_accuracy(relevant, 4):.3f}", f"{mrr(by_tokens):.3f}", f"{mrr(everything):.3f}"]
+        cells += [
+            f"{top_k_accuracy(relevant, 4):.3f}",
+            f"{mrr(by_tokens):.3f}",
+            f"{mrr(everything):.3f}",
+        ]
         rows.append(f"| {method.name} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 
 def costs(found: Sequence[Found]) -> str:
     """Return the table of seconds, memory and disk (Table 6)."""
-    rows = ["| | seconds, all questions | × BM25 | peak memory, MiB | disk, MiB |", "| :-- | --: | --: | --: | --: |"]
+    rows = [
+        "| | seconds, all questions | × BM25 | peak memory, MiB | disk, MiB |",
+        "| :-- | --: | --: | --: | --: |",
+    ]
     base = found[0].seconds
     for method in found:
         cells = (

@@ -43,10 +43,20 @@ class Synthetic:
     def __init__(self, articles: int) -> None:
         self.articles = articles
         chance = random.Random(0)
-        syllables = [a + b for a in "b d f g k l m n p r s t v st tr ch".split() for b in "a e i o u ai ou en".split()]
+        syllables = [
+            a + b
+            for a in "b d f g k l m n p r s t v st tr ch".split()
+            for b in "a e i o u ai ou en".split()
+        ]
         words: dict[str, None] = {}
         while len(words) < _VOCABULARY:  # short words first, so that the frequent ones are short
-            words["".join(chance.choices(syllables, k=1 + len(words) * 4 // _VOCABULARY + chance.randrange(2)))] = None
+            words[
+                "".join(
+                    chance.choices(
+                        syllables, k=1 + len(words) * 4 // _VOCABULARY + chance.randrange(2)
+                    )
+                )
+            ] = None
         self._words = list(words)
         weights = 1 / np.arange(1, _VOCABULARY + 1)
         self._cumulated = np.cumsum(weights / weights.sum())
@@ -65,9 +75,17 @@ class Synthetic:
     def _chunk(self, start: int) -> Iterator[Article]:
         count = min(_CHUNK, self.articles - start)
         chance = np.random.default_rng(start)
-        lengths = chance.lognormal(math.log(_WORDS) - _SPREAD**2 / 2, _SPREAD, count).astype(int) + 5
-        drawn = np.searchsorted(self._cumulated, chance.random(int(lengths.sum()))).clip(max=_VOCABULARY - 1).tolist()
-        targets = (chance.random((count, _LINKS)) ** 3 * self.articles).astype(int).tolist()  # some are linked to often
+        lengths = (
+            chance.lognormal(math.log(_WORDS) - _SPREAD**2 / 2, _SPREAD, count).astype(int) + 5
+        )
+        drawn = (
+            np.searchsorted(self._cumulated, chance.random(int(lengths.sum())))
+            .clip(max=_VOCABULARY - 1)
+            .tolist()
+        )
+        targets = (
+            (chance.random((count, _LINKS)) ** 3 * self.articles).astype(int).tolist()
+        )  # some are linked to often
         at = 0
         for number, length in enumerate(lengths.tolist()):
             words = [self._words[index] for index in drawn[at : at + length]]
@@ -85,7 +103,9 @@ def build(path: Path, articles: int) -> dict[str, Any]:
     source = Synthetic(articles)
     sample = min(articles, 10_000)
     started = time.perf_counter()
-    texts = [len(record.text.encode()) for record in Synthetic(sample) if isinstance(record, Article)]
+    texts = [
+        len(record.text.encode()) for record in Synthetic(sample) if isinstance(record, Article)
+    ]
     making = (time.perf_counter() - started) / sample * articles
     before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     report = build_articles(path, source, progress=sys.stderr.isatty())
@@ -115,10 +135,15 @@ def look_up(path: Path, articles: int, *, cold: bool, count: int) -> dict[str, A
                 store.get(title)
         gets = _timed(lambda title: store.get(title), titles)
         keys = [
-            [name_key(source.title(chance.randrange(articles))) for _ in range(_QUESTION)] for _ in range(count // 20)
+            [name_key(source.title(chance.randrange(articles))) for _ in range(_QUESTION)]
+            for _ in range(count // 20)
         ]
         names = _timed(lambda some: store.names(some), keys)
-    return {"get": gets, "names": names, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return {
+        "get": gets,
+        "names": names,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
 
 
 def _timed(call: Callable[[Any], object], values: list[Any]) -> tuple[float, float]:
@@ -132,15 +157,29 @@ def _timed(call: Callable[[Any], object], values: list[Any]) -> tuple[float, flo
     return float(np.percentile(seconds, 50) * 1e6), float(np.percentile(seconds, 99) * 1e6)
 
 
-def table(articles: int, built: dict[str, Any], warm: dict[str, Any], cold: dict[str, Any] | None) -> str:
+def table(
+    articles: int, built: dict[str, Any], warm: dict[str, Any], cold: dict[str, Any] | None
+) -> str:
     own = built["seconds"] - built["making"]
     rows = [
-        ["text read", f"{built['text'] / 1e6:,.0f} MB, {built['text'] / articles:,.0f} bytes/article"],
-        ["build", f"{built['seconds']:,.0f} s, of which {built['making']:,.0f} s to make the articles up"],
-        ["build without making up", f"{built['text'] / 1e6 / own:,.1f} MB/s, {articles / own:,.0f} articles/s"],
+        [
+            "text read",
+            f"{built['text'] / 1e6:,.0f} MB, {built['text'] / articles:,.0f} bytes/article",
+        ],
+        [
+            "build",
+            f"{built['seconds']:,.0f} s, of which {built['making']:,.0f} s to make the articles up",
+        ],
+        [
+            "build without making up",
+            f"{built['text'] / 1e6 / own:,.1f} MB/s, {articles / own:,.0f} articles/s",
+        ],
         ["processor time of the build", f"{built['cpu']:,.0f} s"],
         ["peak memory of the build", f"{built['peak'] / 1e6:,.0f} MB"],
-        ["store", f"{built['bytes'] / 1e6:,.0f} MB, {built['bytes'] / articles:,.0f} bytes/article"],
+        [
+            "store",
+            f"{built['bytes'] / 1e6:,.0f} MB, {built['bytes'] / articles:,.0f} bytes/article",
+        ],
         ["names", f"{built['names']:,}"],
         ["`get`, warm, p50 / p99", _micro(warm["get"])],
         [f"`names` of {_QUESTION} keys, warm, p50 / p99", _micro(warm["names"])],
@@ -157,11 +196,15 @@ def table(articles: int, built: dict[str, Any], warm: dict[str, Any], cold: dict
 
 
 def _micro(values: tuple[float, float]) -> str:
-    return " / ".join(f"{value:,.0f} µs" if value < 10_000 else f"{value / 1000:,.1f} ms" for value in values)
+    return " / ".join(
+        f"{value:,.0f} µs" if value < 10_000 else f"{value / 1000:,.1f} ms" for value in values
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--articles", type=int, default=1_000_000, metavar="N")
     parser.add_argument("--small", action="store_true", help="2,000 articles, to see that it runs")
     parser.add_argument("--folder", type=Path, help="where to build (default: a temporary folder)")
@@ -172,14 +215,20 @@ def main() -> None:
     path = folder / "articles.sqlite"
     context = multiprocessing.get_context("spawn")
 
-    def apart(call: Callable[..., dict[str, Any]], *arguments: Any, **options: Any) -> dict[str, Any]:
+    def apart(
+        call: Callable[..., dict[str, Any]], *arguments: Any, **options: Any
+    ) -> dict[str, Any]:
         with ProcessPoolExecutor(1, mp_context=context) as executor:
             return executor.submit(call, *arguments, **options).result()
 
     try:
         built = apart(build, path, articles)
         count = min(20_000, articles)
-        cold = apart(look_up, path, articles, cold=True, count=count // 10) if hasattr(os, "posix_fadvise") else None
+        cold = (
+            apart(look_up, path, articles, cold=True, count=count // 10)
+            if hasattr(os, "posix_fadvise")
+            else None
+        )
         warm = apart(look_up, path, articles, cold=False, count=count)
         text = table(articles, built, warm, cold)
     finally:

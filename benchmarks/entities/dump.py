@@ -40,7 +40,9 @@ def strip_code(wikitext: str) -> object:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("dump", type=Path)
     arguments.add_argument("--rounds", type=int, default=3)
     add_into(arguments)
@@ -54,7 +56,11 @@ def compare(dump: Path, rounds: int) -> None:
     pages = []
     with opened(dump) as file:
         for _, page in iterparse(file):
-            if page.tag.endswith("page") and page.findtext("{*}ns") == "0" and page.find("{*}redirect") is None:
+            if (
+                page.tag.endswith("page")
+                and page.findtext("{*}ns") == "0"
+                and page.find("{*}redirect") is None
+            ):
                 pages.append(page.findtext("{*}revision/{*}text", ""))
     reading = time.process_time() - start
     megabytes = sum(len(page.encode()) for page in pages) / 1e6

@@ -14,7 +14,14 @@ from factoid.entities.articles.article import Article
 from factoid.entities.articles.names import canonical_title
 from factoid.evaluate.answers import normalize_answer
 
-_COLUMNS = ["ArticleTitle", "Question", "Answer", "DifficultyFromQuestioner", "DifficultyFromAnswerer", "ArticleFile"]
+_COLUMNS = [
+    "ArticleTitle",
+    "Question",
+    "Answer",
+    "DifficultyFromQuestioner",
+    "DifficultyFromAnswerer",
+    "ArticleFile",
+]
 _PAIRS = "question_answer_pairs.txt"
 _NOTHING = {"", "NULL"}
 
@@ -85,7 +92,10 @@ def read(folder: Path) -> FactoidQA:
                 continue
             found.setdefault((title, " ".join(question.lower().split())), []).append(row)
     return FactoidQA(
-        [_question(title, own) for (title, _), own in found.items()], list(articles.values()), rows, left_out
+        [_question(title, own) for (title, _), own in found.items()],
+        list(articles.values()),
+        rows,
+        left_out,
     )
 
 
@@ -100,12 +110,16 @@ def _rows(file: Path) -> list[tuple[int, list[str]]]:
     """Return the rows with the numbers of their lines."""
     header, *lines = _lines(file)
     if header.split("\t") != _COLUMNS:
-        raise ValueError(f"{file} begins with {header!r}, expected the columns {', '.join(_COLUMNS)}")
+        raise ValueError(
+            f"{file} begins with {header!r}, expected the columns {', '.join(_COLUMNS)}"
+        )
     rows = []
     for number, line in enumerate(lines, start=2):
         row = [cell.strip() for cell in line.split("\t")]
         if len(row) != len(_COLUMNS):
-            raise ValueError(f"{file}, line {number}: expected {len(_COLUMNS)} columns, got {len(row)}")
+            raise ValueError(
+                f"{file}, line {number}: expected {len(_COLUMNS)} columns, got {len(row)}"
+            )
         rows.append((number, row))
     return rows
 
@@ -116,7 +130,9 @@ def _article(path: Path) -> Article:
 
 
 def _lines(path: Path) -> list[str]:
-    return [_decode(line).rstrip("\r") for line in path.read_bytes().removesuffix(b"\n").split(b"\n")]
+    return [
+        _decode(line).rstrip("\r") for line in path.read_bytes().removesuffix(b"\n").split(b"\n")
+    ]
 
 
 def _decode(line: bytes) -> str:

@@ -39,7 +39,15 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from benchmarks.data import DATA
 from benchmarks.entities.page import add_into, into
-from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, places, titles
+from benchmarks.entities.title_sources import (
+    Question,
+    dump,
+    dump_titles,
+    entity_questions,
+    kore50,
+    places,
+    titles,
+)
 from factoid import SentenceTransformerEncoder
 from factoid.entities.articles.article import Article, Record
 from factoid.entities.articles.build import build_articles
@@ -51,12 +59,16 @@ from factoid.entities.mention import Mention
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["questions", "kore50", "speed"])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--more", type=Path, help="a file of more titles, one a line")
     parser.add_argument("--encoder", action="store_true", help="break ties with all-MiniLM-L6-v2")
-    parser.add_argument("--errors", type=int, default=0, help="show so many questions that are linked otherwise")
+    parser.add_argument(
+        "--errors", type=int, default=0, help="show so many questions that are linked otherwise"
+    )
     parser.add_argument("--json", type=Path, help="write each question and its mentions here")
     parser.add_argument("--titles", type=int, default=1_000_000, help="of the synthetic store")
     parser.add_argument("--questions", type=int, default=5000, help="asked of the synthetic store")
@@ -64,7 +76,9 @@ def main() -> None:
     arguments = parser.parse_args()
     name = f"{arguments.what}-encoder" if arguments.encoder else arguments.what
     with tempfile.TemporaryDirectory() as folder, into(arguments.into, name):
-        {"questions": questions, "kore50": names_in_part, "speed": speed}[arguments.what](arguments, Path(folder))
+        {"questions": questions, "kore50": names_in_part, "speed": speed}[arguments.what](
+            arguments, Path(folder)
+        )
 
 
 def all_titles(arguments: argparse.Namespace, *, listed: bool = True) -> set[str]:
@@ -91,7 +105,9 @@ def make_linker(
     """Return a linker of some titles, with the texts, redirects and links of the dump."""
     sources: list[Iterable[Record]] = [MediaWikiDump(dump(arguments.data))] if dumped else []
     # What is linked is the title alone.
-    build_articles(path, *sources, [Article(title, f"{title} has an article.") for title in sorted(titles)])
+    build_articles(
+        path, *sources, [Article(title, f"{title} has an article.") for title in sorted(titles)]
+    )
     encoder = SentenceTransformerEncoder(device="cpu") if arguments.encoder else None
     return TitleLinker(ArticleStore(path), encoder=encoder)
 
@@ -118,9 +134,13 @@ def percentiles(milliseconds: Sequence[float]) -> str:
 def questions(arguments: argparse.Namespace, folder: Path) -> None:
     asked = entity_questions(arguments.data)
     known = all_titles(arguments)
-    golds = sorted({canonical_title(question.title) for question in asked} - dump_titles(dump(arguments.data)))
+    golds = sorted(
+        {canonical_title(question.title) for question in asked} - dump_titles(dump(arguments.data))
+    )
     held_out = set(golds[::2])
-    print("| EntityQuestions dev | questions | linked | gold | only | mentions | ambiguous | CPU ms p50 | CPU ms p99 |")
+    print(
+        "| EntityQuestions dev | questions | linked | gold | only | mentions | ambiguous | CPU ms p50 | CPU ms p99 |"
+    )
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     linker = make_linker(arguments, folder / "all", known)
     found, milliseconds = timed_links(linker, [question.text for question in asked])
@@ -139,19 +159,36 @@ def questions(arguments: argparse.Namespace, folder: Path) -> None:
         only[question.relation] += [mention.title for mention in mentions] == [title]
         if [mention.title for mention in mentions] != [title]:
             wrong.append((question, mentions))
-    for relation in sorted(relations, key=lambda relation: only[relation] / relations[relation])[:8]:
+    for relation in sorted(relations, key=lambda relation: only[relation] / relations[relation])[
+        :8
+    ]:
         total = relations[relation]
-        print(f"| {relation} | {total:,} | {gold[relation] / total:.1%} | {only[relation] / total:.1%} |")
+        print(
+            f"| {relation} | {total:,} | {gold[relation] / total:.1%} | {only[relation] / total:.1%} |"
+        )
     for question, mentions in random.Random(0).sample(wrong, min(arguments.errors, len(wrong))):
-        print(f"{question.text} [{question.title}]", [(mention.title, round(mention.score, 2)) for mention in mentions])
+        print(
+            f"{question.text} [{question.title}]",
+            [(mention.title, round(mention.score, 2)) for mention in mentions],
+        )
     if arguments.json:
         with arguments.json.open("w", encoding="utf-8") as file:
             for question, mentions in zip(asked, found, strict=True):
                 linked = [[mention.start, mention.end, mention.title] for mention in mentions]
-                file.write(json.dumps({"question": question.text, "gold": question.title, "mentions": linked}) + "\n")
+                file.write(
+                    json.dumps(
+                        {"question": question.text, "gold": question.title, "mentions": linked}
+                    )
+                    + "\n"
+                )
 
 
-def row(label: str, asked: Sequence[Question], found: Sequence[list[Mention]], milliseconds: Sequence[float]) -> None:
+def row(
+    label: str,
+    asked: Sequence[Question],
+    found: Sequence[list[Mention]],
+    milliseconds: Sequence[float],
+) -> None:
     linked = gold = only = count = ambiguous = 0
     for question, mentions in zip(asked, found, strict=True):
         title = canonical_title(question.title)
@@ -181,23 +218,32 @@ def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def _strict(
-    label: str, records: Sequence[dict[str, object]], link: Callable[[str], list[Mention]], errors: int
+    label: str,
+    records: Sequence[dict[str, object]],
+    link: Callable[[str], list[Mention]],
+    errors: int,
 ) -> None:
     right = said = gold = spans = ambiguous = held = 0
     for record in records:
         text = record["text"]
         labels = {
-            tuple(label["span"]): name_key(label["name"]) for label in record["labels"] if label["name"] != "Unknown"
+            tuple(label["span"]): name_key(label["name"])
+            for label in record["labels"]
+            if label["name"] != "Unknown"
         }
         mentions = link(text)
         gold += len(labels)
         said += len(mentions)
         ambiguous += sum(mention.ambiguous for mention in mentions)
         spans += sum((mention.start, mention.end) in labels for mention in mentions)
-        hits = [labels.get((mention.start, mention.end)) == name_key(mention.title) for mention in mentions]
+        hits = [
+            labels.get((mention.start, mention.end)) == name_key(mention.title)
+            for mention in mentions
+        ]
         right += sum(hits)
         held += sum(
-            labels.get((mention.start, mention.end)) in {name_key(candidate.title) for candidate in mention.candidates}
+            labels.get((mention.start, mention.end))
+            in {name_key(candidate.title) for candidate in mention.candidates}
             for mention in mentions
         )
         if errors:
@@ -216,7 +262,10 @@ def _strict(
 def speed(arguments: argparse.Namespace, folder: Path) -> None:
     chance = random.Random(0)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
-    words = ["".join(chance.choices(syllables, k=chance.randint(2, 4))).capitalize() for _ in range(60_000)]
+    words = [
+        "".join(chance.choices(syllables, k=chance.randint(2, 4))).capitalize()
+        for _ in range(60_000)
+    ]
     known = set()
     while len(known) < arguments.titles:
         known.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 2, 3, 3, 4)))))
@@ -238,11 +287,15 @@ def speed(arguments: argparse.Namespace, folder: Path) -> None:
         else chance.choice(patterns).format("Xq", "Yq", "Zq")
         for number in range(arguments.questions)
     ]
-    print("| words | questions | ms p50 | ms p99 | CPU ms p50 | CPU ms p99 |\n|---|--:|--:|--:|--:|--:|")
+    print(
+        "| words | questions | ms p50 | ms p99 | CPU ms p50 | CPU ms p99 |\n|---|--:|--:|--:|--:|--:|"
+    )
     _, milliseconds = timed_links(linker, asked, time.perf_counter)
     _, processor = timed_links(linker, asked)
     words = statistics.mean(len(text.split()) for text in asked)
-    print(f"| {words:.0f} | {len(asked):,} | {percentiles(milliseconds)} | {percentiles(processor)} |")
+    print(
+        f"| {words:.0f} | {len(asked):,} | {percentiles(milliseconds)} | {percentiles(processor)} |"
+    )
     long = " ".join(chance.choices(asked, k=1200))
     _, milliseconds = timed_links(linker, [long, long], time.perf_counter)
     print(f"| {len(long.split()):,} | 1 | {milliseconds[-1]:.0f} | | | |")

@@ -15,7 +15,10 @@ from benchmarks.store.report import fill
 def add_into(parser: ArgumentParser) -> None:
     """Add the option that names the page."""
     parser.add_argument(
-        "--into", type=Path, metavar="PAGE", help="write what is printed between the markers of this page"
+        "--into",
+        type=Path,
+        metavar="PAGE",
+        help="write what is printed between the markers of this page",
     )
 
 

@@ -38,7 +38,10 @@ def cut(articles: Iterable[Article], *, words: int = 100) -> list[Passage]:
     passages = []
     for article in articles:
         own = article.text.split()
-        passages += [Passage(article.title, " ".join(own[at : at + words])) for at in range(0, len(own), words)]
+        passages += [
+            Passage(article.title, " ".join(own[at : at + words]))
+            for at in range(0, len(own), words)
+        ]
     return passages
 
 
@@ -95,16 +98,24 @@ class MiniLM:
         with UnitStore(folder, encoder=SentenceTransformerEncoder(), **options) as store:
             for at in range(0, len(units), _BATCH):
                 store.add(units[at : at + _BATCH])
-            store.search(passages[0].text, 1, granularity=Granularity.PASSAGE)  # makes the index, which closing saves
+            store.search(
+                passages[0].text, 1, granularity=Granularity.PASSAGE
+            )  # makes the index, which closing saves
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
         from factoid import Granularity, Weights
 
         found = self._store.search_batch(
-            list(questions), k, granularity=Granularity.PASSAGE, weights=Weights(passage=0, lexical=0)
+            list(questions),
+            k,
+            granularity=Granularity.PASSAGE,
+            weights=Weights(passage=0, lexical=0),
         )
         return [
-            [Passage(hit.unit.title, hit.unit.text.removeprefix(f"{hit.unit.title}\n")) for hit in hits]
+            [
+                Passage(hit.unit.title, hit.unit.text.removeprefix(f"{hit.unit.title}\n"))
+                for hit in hits
+            ]
             for hits in found
         ]
 
@@ -119,7 +130,9 @@ def build(method: str, articles: Sequence[Sequence[str]], folder: str) -> int:
     return len(passages)
 
 
-def search(method: str, folder: str, questions: Sequence[str], k: int) -> list[list[tuple[str, str]]]:
+def search(
+    method: str, folder: str, questions: Sequence[str], k: int
+) -> list[list[tuple[str, str]]]:
     """Load what `build` made, and return (title, text) of the best k passages for each question."""
     searcher: Searcher = METHODS[method](Path(folder))
     return [[(each.title, each.text) for each in own] for own in searcher.search(questions, k)]

@@ -69,7 +69,9 @@ def _peak_memory() -> int:
     status = Path("/proc/self/status")
     if status.exists():  # on Linux, getrusage includes the process that started this one
         return int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def main() -> None:
@@ -80,7 +82,9 @@ def main() -> None:
     module, _, name = function.partition(":")
     began = time.perf_counter()
     result = getattr(importlib.import_module(module), name)(**options)
-    json.dump({"result": result, "seconds": time.perf_counter() - began, "peak": _peak_memory()}, answers)
+    json.dump(
+        {"result": result, "seconds": time.perf_counter() - began, "peak": _peak_memory()}, answers
+    )
     answers.flush()
     os._exit(0)  # some libraries take long to let go of what is a process's memory
 

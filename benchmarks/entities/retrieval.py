@@ -16,7 +16,9 @@ def build(articles: Sequence[Sequence[str]], folder: str) -> int:
 
     Path(folder).mkdir(parents=True, exist_ok=True)
     path = Path(folder) / _STORE
-    with build_own_articles((Document(text, title) for title, text in articles), path, duplicates="join") as store:
+    with build_own_articles(
+        (Document(text, title) for title, text in articles), path, duplicates="join"
+    ) as store:
         return len(store)
 
 
@@ -51,7 +53,9 @@ def search(
         encoder = SentenceTransformerEncoder()
     with ArticleStore(Path(folder) / _STORE) as articles:
         linker: Any = TitleLinker(articles) if titles is None else _Annotations(titles)
-        retriever = EntityRetriever(articles, linker, words=words, k=k, granularity=granularity, encoder=encoder)
+        retriever = EntityRetriever(
+            articles, linker, words=words, k=k, granularity=granularity, encoder=encoder
+        )
         found = [retriever.retrieve(question) for question in questions]
     return [[(hit.unit.title, hit.unit.text) for hit in hits] for hits in found]
 

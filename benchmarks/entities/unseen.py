@@ -27,7 +27,9 @@ from factoid.entities.articles.names import canonical_title, name_key
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=DATA)
     add_into(parser)
     arguments = parser.parse_args()
@@ -35,7 +37,9 @@ def main() -> None:
     arguments.more, arguments.encoder = None, False
     with tempfile.TemporaryDirectory() as folder, into(arguments.into, "unseen"):
         linker = make_linker(arguments, Path(folder) / "all", all_titles(arguments, listed=False))
-        print("| | questions | named | linked | gold | only | gold of named | mentions | CPU ms p50 | CPU ms p99 |")
+        print(
+            "| | questions | named | linked | gold | only | gold of named | mentions | CPU ms p50 | CPU ms p99 |"
+        )
         print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for name, asked in (
             ("SQuAD", list(squad(arguments.data))),
@@ -58,7 +62,9 @@ def main() -> None:
             )
             cells = " | ".join(f"{share:.1%}" for share in shares)
             mentions = sum(map(len, mentioned)) / len(asked)
-            print(f"| {name} | {len(asked):,} | {cells} | {mentions:.2f} | {percentiles(milliseconds)} |")
+            print(
+                f"| {name} | {len(asked):,} | {cells} | {mentions:.2f} | {percentiles(milliseconds)} |"
+            )
 
 
 def squad(data: Path) -> Iterator[Question]:
@@ -80,7 +86,9 @@ def natural_questions(data: Path) -> Iterator[Question]:
 
 def spaced(text: str) -> str:
     """Return a text without the marks that stand at words."""
-    return " ".join(text.replace("'s ", " ").replace("?", " ").replace(",", " ").replace('"', " ").split())
+    return " ".join(
+        text.replace("'s ", " ").replace("?", " ").replace(",", " ").replace('"', " ").split()
+    )
 
 
 def mean(values: Iterable[bool]) -> float:

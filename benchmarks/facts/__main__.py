@@ -136,7 +136,9 @@ def sample(
 
 def _is_changed(sentence: Sentence) -> bool:
     """Return whether other facts were made than the sentence, apart from its capital and its stop."""
-    return [fact.rstrip(".:").lower() for fact in sentence.facts] != [sentence.text.rstrip(".:").lower()]
+    return [fact.rstrip(".:").lower() for fact in sentence.facts] != [
+        sentence.text.rstrip(".:").lower()
+    ]
 
 
 def _order(text: str, seed: int) -> str:
@@ -196,12 +198,21 @@ def count_verdicts(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", type=Path, nargs="+", help="documentation: Markdown or plain text")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folders", type=Path, nargs="+", help="documentation: Markdown or plain text"
+    )
     parser.add_argument("--seed", type=int, default=1, help="which files and sentences are drawn")
     parser.add_argument("--files", type=int, default=40, help="files of each folder")
     parser.add_argument("--count", type=int, default=40, help="changed sentences of each folder")
-    parser.add_argument("--pronouns", type=int, default=0, help="further sentences with a pronoun that was written out")
+    parser.add_argument(
+        "--pronouns",
+        type=int,
+        default=0,
+        help="further sentences with a pronoun that was written out",
+    )
     parser.add_argument("--show", choices=("all", "unjudged", "false"), help="print sentences")
     arguments = parser.parse_args()
     propositionizer = _Recorder()
@@ -227,7 +238,9 @@ def main() -> None:
             right = total[f"true {what}"]
             share = 100 * right / total[what]
             low, high = interval(right, total[what])
-            print(f"{right} of {total[what]} {what} are true: {share:.1f} % ({low:.1f} to {high:.1f})")
+            print(
+                f"{right} of {total[what]} {what} are true: {share:.1f} % ({low:.1f} to {high:.1f})"
+            )
 
 
 if __name__ == "__main__":

@@ -97,15 +97,36 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS), metavar="A,B")
-    parser.add_argument("--squad", type=Path, metavar="FILE", help="paragraphs and questions, in place of made-up ones")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--models", type=lambda text: text.split(","), default=list(MODELS), metavar="A,B"
+    )
+    parser.add_argument(
+        "--squad",
+        type=Path,
+        metavar="FILE",
+        help="paragraphs and questions, in place of made-up ones",
+    )
     parser.add_argument("--passages", type=int, default=PASSAGES)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--queries", type=int, default=5, help="of a contestant in a round, where vectors are stored")
+    parser.add_argument(
+        "--queries",
+        type=int,
+        default=5,
+        help="of a contestant in a round, where vectors are stored",
+    )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--small", action="store_true", help="8 passages, 2 rounds, the tiny model unless told")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write the tables between the markers of this page")
+    parser.add_argument(
+        "--small", action="store_true", help="8 passages, 2 rounds, the tiny model unless told"
+    )
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="PAGE",
+        help="write the tables between the markers of this page",
+    )
     if "--small" in sys.argv:
         parser.set_defaults(passages=8, rounds=2, queries=1, models=["tiny"])
     arguments = parser.parse_args()
@@ -132,31 +153,40 @@ def texts(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
     chosen = paragraphs[:: max(1, len(paragraphs) // arguments.passages)][: arguments.passages]
     questions = [paragraph["qas"][0]["question"] for paragraph in chosen]
-    return [paragraph["context"] for paragraph in chosen], [questions[at % len(questions)] for at in range(count)]
+    return [paragraph["context"] for paragraph in chosen], [
+        questions[at % len(questions)] for at in range(count)
+    ]
 
 
 class Known:
     """An encoder with passages that were encoded before, so that several caches are filled by one encoding."""
 
     def __init__(self, encoder: LateInteractionEncoder, known: Mapping[str, TokenVectors]) -> None:
-        self.encode_query, self.fingerprint, self._known = encoder.encode_query, encoder.fingerprint, known
+        self.encode_query, self.fingerprint, self._known = (
+            encoder.encode_query,
+            encoder.fingerprint,
+            known,
+        )
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
         return [self._known[text] for text in texts]
 
 
-def measure(folder: Path, passages: Sequence[str], queries: Sequence[str], arguments: argparse.Namespace) -> Measured:
+def measure(
+    folder: Path, passages: Sequence[str], queries: Sequence[str], arguments: argparse.Namespace
+) -> Measured:
     encoder = LateInteractionEncoder(folder, device="cpu")
     tokens = encoder.encode_passages(passages)  # untimed: loads and warms up
     rankers = {ENCODED: AnyGranularityRanker(encoder)}
     for dtype in DTYPES:
         cache = TokenVectorCache(folder.parent / f"{folder.name}.{dtype}", dtype=dtype)
         rankers[dtype] = AnyGranularityRanker(encoder, cache=cache)
-        AnyGranularityRanker(Known(encoder, dict(zip(passages, tokens, strict=True))), cache=cache).encode_passages(
-            passages
-        )
+        AnyGranularityRanker(
+            Known(encoder, dict(zip(passages, tokens, strict=True))), cache=cache
+        ).encode_passages(passages)
     contestants: dict[str, Callable[[str], Any]] = {
-        name: lambda query, ranker=ranker: ranker.rank(query, passages) for name, ranker in rankers.items()
+        name: lambda query, ranker=ranker: ranker.rank(query, passages)
+        for name, ranker in rankers.items()
     }
     peer = rerank(folder, passages)
     if peer is not None:
@@ -174,13 +204,18 @@ def measure(folder: Path, passages: Sequence[str], queries: Sequence[str], argum
         began = time.perf_counter()
         encoder.encode_passages(passages)
         encode.append(len(passages) / (time.perf_counter() - began))
-    stored = {dtype: compared(rankers["float32"], rankers[dtype], passages, queries[:5]) for dtype in DTYPES}
+    stored = {
+        dtype: compared(rankers["float32"], rankers[dtype], passages, queries[:5])
+        for dtype in DTYPES
+    }
     per_passage = statistics.fmean(len(of_passage.vectors) for of_passage in tokens)
     scores = None if peer is None else peer_scores(folder, encoder, passages, tokens, peer.scores)
     return Measured(per_passage, encode, rates, stored, scores)
 
 
-def one_round(contestants: Mapping[str, Callable[[str], Any]], queries: Sequence[str]) -> Iterator[tuple[str, float]]:
+def one_round(
+    contestants: Mapping[str, Callable[[str], Any]], queries: Sequence[str]
+) -> Iterator[tuple[str, float]]:
     """Yield the queries a second of each contestant: one query where passages are encoded, all where they are stored."""
     for name, rank in contestants.items():
         some = queries[:1] if name in (ENCODED, PEER) else queries
@@ -191,19 +226,26 @@ def one_round(contestants: Mapping[str, Callable[[str], Any]], queries: Sequence
 
 
 def compared(
-    exact: AnyGranularityRanker, ranker: AnyGranularityRanker, passages: Sequence[str], queries: Sequence[str]
+    exact: AnyGranularityRanker,
+    ranker: AnyGranularityRanker,
+    passages: Sequence[str],
+    queries: Sequence[str],
 ) -> Stored:
     errors, same = [], []
     for query in queries:
         expected, hits = exact.rank(query, passages), ranker.rank(query, passages)
         scores = {(hit.position, hit.unit.start): hit.score for hit in expected}
         errors += [abs(hit.score - scores[hit.position, hit.unit.start]) for hit in hits]
-        same.append((hits[0].position, hits[0].unit.start) == (expected[0].position, expected[0].unit.start))
+        same.append(
+            (hits[0].position, hits[0].unit.start) == (expected[0].position, expected[0].unit.start)
+        )
     if ranker.cache is None:
         raise AssertionError
     file = ranker.cache.file
     with closing(sqlite3.connect(file)) as connection:
-        size, count = connection.execute("SELECT avg(length(content)), count(*) FROM token_vectors").fetchone()
+        size, count = connection.execute(
+            "SELECT avg(length(content)), count(*) FROM token_vectors"
+        ).fetchone()
     return Stored(size, file.stat().st_size / count, max(errors), statistics.fmean(same))
 
 
@@ -215,11 +257,22 @@ def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> s
     )
     speeds = []
     for name, figures in measured.items():
-        speeds.append([name, "encode passages alone", f"{statistics.median(figures.encode):,.1f} passages/s", ""])
+        speeds.append(
+            [
+                name,
+                "encode passages alone",
+                f"{statistics.median(figures.encode):,.1f} passages/s",
+                "",
+            ]
+        )
         for contestant, rates in figures.rates.items():
             label = contestant if contestant in (ENCODED, PEER) else f"stored, {contestant}"
-            ratio = statistics.median(one / base for one, base in zip(rates, figures.rates[ENCODED], strict=True))
-            speeds.append([name, label, f"{statistics.median(rates):.3g} queries/s", f"{ratio:.3g}×"])
+            ratio = statistics.median(
+                one / base for one, base in zip(rates, figures.rates[ENCODED], strict=True)
+            )
+            speeds.append(
+                [name, label, f"{statistics.median(rates):.3g} queries/s", f"{ratio:.3g}×"]
+            )
     sizes = [
         [
             name,
@@ -249,7 +302,11 @@ def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> s
             sizes,
         ),
     ]
-    peers = [[name, *figures.peer.row()] for name, figures in measured.items() if figures.peer is not None]
+    peers = [
+        [name, *figures.peer.row()]
+        for name, figures in measured.items()
+        if figures.peer is not None
+    ]
     if peers:
         parts.append(markdown(["model", *PeerScores.HEAD], peers))
     return "\n\n".join(parts)

@@ -23,7 +23,9 @@ def cite_by_vectors(
     _check(k)
     if not sentences or not passages:
         return [[] for _ in sentences]
-    scores = products(encoder.encode_queries(list(sentences)), encoder.encode_units(list(passages)).T)
+    scores = products(
+        encoder.encode_queries(list(sentences)), encoder.encode_units(list(passages)).T
+    )
     order: list[list[int]] = np.argsort(-scores, axis=1, kind="stable")[:, :k].tolist()
     return order
 
@@ -48,11 +50,16 @@ def cite_by_words(
     return cited
 
 
-def cite_at_random(sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, seed: int = 0) -> list[list[int]]:
+def cite_at_random(
+    sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, seed: int = 0
+) -> list[list[int]]:
     """Return for each sentence the places of k passages drawn at random; the same for the same texts and seed."""
     _check(k)
     places = range(len(passages))
-    return [random.Random(f"{seed} {sentence}").sample(places, min(k, len(places))) for sentence in sentences]
+    return [
+        random.Random(f"{seed} {sentence}").sample(places, min(k, len(places)))
+        for sentence in sentences
+    ]
 
 
 def _check(k: int) -> None:

@@ -48,15 +48,21 @@ Cite = Callable[[str, list[str]], list[int]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="of ExpertQA, or of CLAP NQ's answerable questions")
-    parser.add_argument("--model", type=Path, action="append", default=[], help="a late-interaction checkpoint")
+    parser.add_argument(
+        "--model", type=Path, action="append", default=[], help="a late-interaction checkpoint"
+    )
     parser.add_argument("--answers", type=int, metavar="N", help="only the first so many")
     arguments = parser.parse_args()
     gold = read(arguments.file)
     answers = gold.answers[: arguments.answers]
     print(describe(gold, answers))
-    minilm = LateInteractionEncoder(None, projection=False, max_tokens=256)  # the most tokens that it was trained on
+    minilm = LateInteractionEncoder(
+        None, projection=False, max_tokens=256
+    )  # the most tokens that it was trained on
     models: dict[str, TokenEncoder] = {"all-MiniLM-L6-v2's token vectors": RememberedTokens(minilm)}
     for path in arguments.model:
         models[path.name] = RememberedTokens(LateInteractionEncoder(path))
@@ -100,13 +106,23 @@ class RememberedTokens:
         return [self._passages[text] for text in texts]
 
 
-def print_scores(answers: Sequence[CitedText], models: dict[str, TokenEncoder], encoder: Any) -> None:
+def print_scores(
+    answers: Sequence[CitedText], models: dict[str, TokenEncoder], encoder: Any
+) -> None:
     """Print a row for each way to cite."""
-    columns = ["precision", "recall", "citations each", "precision − PropCite's, 95 %", "recall − PropCite's, 95 %"]
+    columns = [
+        "precision",
+        "recall",
+        "citations each",
+        "precision − PropCite's, 95 %",
+        "recall − PropCite's, 95 %",
+    ]
     row = table("way", columns)
     first = None
     for name, model in models.items():
-        model.encode_passages([text for answer in answers for text in texts_of(answer)])  # in full batches
+        model.encode_passages(
+            [text for answer in answers for text in texts_of(answer)]
+        )  # in full batches
         compared = None
         for way, options in WAYS.items():
             scores = judge(answers, propcited(PropCite(model, **options)), f"{way}, {name}")
@@ -117,18 +133,30 @@ def print_scores(answers: Sequence[CitedText], models: dict[str, TokenEncoder], 
     simple: dict[str, list[Cite]] = {
         "sentence embedding, top 1": [by_sentence(lambda *texts: cite_by_vectors(*texts, cached))],
         "BM25, top 1": [by_sentence(cite_by_words)],
-        "random": [by_sentence(lambda *texts, seed=seed: cite_at_random(*texts, seed=seed)) for seed in range(DRAWS)],
+        "random": [
+            by_sentence(lambda *texts, seed=seed: cite_at_random(*texts, seed=seed))
+            for seed in range(DRAWS)
+        ],
         "all passages": [lambda _, passages: list(range(len(passages)))],
     }
     for way, draws in simple.items():
-        row(way, cells([score for cite in draws for score in judge(answers, cite, way)], first or [], len(draws)))
+        row(
+            way,
+            cells(
+                [score for cite in draws for score in judge(answers, cite, way)],
+                first or [],
+                len(draws),
+            ),
+        )
 
 
 def propcited(propcite: PropCite) -> Cite:
     """Return what cites with PropCite."""
 
     def cite(text: str, passages: list[str]) -> list[int]:
-        return list(dict.fromkeys(citation.position for citation in propcite.cite(text, passages).citations))
+        return list(
+            dict.fromkeys(citation.position for citation in propcite.cite(text, passages).citations)
+        )
 
     return cite
 
@@ -138,7 +166,9 @@ def by_sentence(cite_each: Callable[[list[str], list[str]], list[list[int]]]) ->
 
     def cite(text: str, passages: list[str]) -> list[int]:
         sentences = [text[start:end] for start, end in sentence_spans(text)]
-        return list(dict.fromkeys(place for places in cite_each(sentences, passages) for place in places))
+        return list(
+            dict.fromkeys(place for places in cite_each(sentences, passages) for place in places)
+        )
 
     return cite
 
@@ -156,10 +186,16 @@ def texts_of(answer: CitedText) -> list[str]:
     return [passage if isinstance(passage, str) else passage.text for passage in answer.passages]
 
 
-def cells(scores: Sequence[CitationScores], compared: Sequence[CitationScores], draws: int = 1) -> list[str]:
+def cells(
+    scores: Sequence[CitationScores], compared: Sequence[CitationScores], draws: int = 1
+) -> list[str]:
     """Return means over answers and draws, and differences from another way."""
     mean = mean_scores(scores)
-    figures = [f"{100 * mean.precision:.1f}", f"{100 * mean.recall:.1f}", f"{mean.citations / mean.sentences:.2f}"]
+    figures = [
+        f"{100 * mean.precision:.1f}",
+        f"{100 * mean.recall:.1f}",
+        f"{mean.citations / mean.sentences:.2f}",
+    ]
     if scores is compared:
         return [*figures, "", ""]
     pairs = zip(_columns(scores, draws), _columns(compared, 1), strict=True)

@@ -62,14 +62,18 @@ class Peer:
         from llama_index.postprocessor.colbert_rerank import ColbertRerank
 
         self._passages = passages
-        self._reranker = ColbertRerank(top_n=len(passages), model=str(folder), tokenizer=str(folder), device="cpu")
+        self._reranker = ColbertRerank(
+            top_n=len(passages), model=str(folder), tokenizer=str(folder), device="cpu"
+        )
         self.scores: dict[str, np.ndarray] = {}
 
     def __call__(self, query: str) -> None:
         from llama_index.core.schema import NodeWithScore, TextNode
 
         texts = enumerate(self._passages)
-        nodes = [NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0) for at, text in texts]
+        nodes = [
+            NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0) for at, text in texts
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it keeps gradients, of which torch warns
             ranked = self._reranker.postprocess_nodes(nodes, query_str=query)
@@ -107,7 +111,9 @@ def peer_scores(
         orders.append(spearmanr(peer, exact).statistic)
         first.append(peer.argmax() == exact.argmax())
     peer_mean, exact_mean = np.mean(means, axis=0)
-    return PeerScores(max(differences), (peer_mean, exact_mean), float(np.mean(orders)), float(np.mean(first)))
+    return PeerScores(
+        max(differences), (peer_mean, exact_mean), float(np.mean(orders)), float(np.mean(first))
+    )
 
 
 def _hidden_states(folder: Path) -> Callable[[str], np.ndarray]:
@@ -119,7 +125,9 @@ def _hidden_states(folder: Path) -> Callable[[str], np.ndarray]:
 
     def states(text: str) -> np.ndarray:
         with torch.no_grad():
-            rows = model(**tokenizer(text, return_tensors="pt", truncation=True, max_length=512)).last_hidden_state[0]
+            rows = model(
+                **tokenizer(text, return_tensors="pt", truncation=True, max_length=512)
+            ).last_hidden_state[0]
         return torch.nn.functional.normalize(rows, dim=-1).numpy()
 
     return states

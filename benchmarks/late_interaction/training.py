@@ -58,8 +58,12 @@ class Remembering(LateInteractionEncoder):
 def judge(model: Any, cases: Sequence[Case]) -> dict[str, list[bool]]:
     """Tell for each case what is right of the sentences under passage encoding and of the passages; "coarse": under m_q alone."""
     ranker = AnyGranularityRanker(Remembering(model, batch_size=8), template="{text}")
-    ranker.encoder.encode_passages(sorted({text for case in cases for text in case.passages}, key=len))
-    rights = _judged(ranker, cases, "sentence", "sentence") | _judged(ranker, cases, "passage", "passage")
+    ranker.encoder.encode_passages(
+        sorted({text for case in cases for text in case.passages}, key=len)
+    )
+    rights = _judged(ranker, cases, "sentence", "sentence") | _judged(
+        ranker, cases, "passage", "passage"
+    )
     finer = model.prompts.pop("query_sentence", None)
     if finer is not None:
         try:
@@ -69,12 +73,19 @@ def judge(model: Any, cases: Sequence[Case]) -> dict[str, list[bool]]:
     return rights
 
 
-def _judged(ranker: AnyGranularityRanker, cases: Sequence[Case], granularity: str, name: str) -> dict[str, list[bool]]:
+def _judged(
+    ranker: AnyGranularityRanker, cases: Sequence[Case], granularity: str, name: str
+) -> dict[str, list[bool]]:
     best = []
     for case in cases:
         hits = ranker.rank(case.question, case.passages, granularity, k=5)  # type: ignore[arg-type]
-        best.append([any(stands_in(answer, hit.unit.text) for answer in case.answers) for hit in hits])
-    return {f"{name} P@1": [right[0] for right in best], f"{name} R@5": [any(right) for right in best]}
+        best.append(
+            [any(stands_in(answer, hit.unit.text) for answer in case.answers) for hit in hits]
+        )
+    return {
+        f"{name} P@1": [right[0] for right in best],
+        f"{name} R@5": [any(right) for right in best],
+    }
 
 
 def rates(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
@@ -87,12 +98,19 @@ def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExam
     training, test = folder / "examples.jsonl", folder / "cases.json"
     if not (training.exists() and test.exists()):
         learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
-        write_examples(training, make_examples(learned, count=count, ways=WAYS, rounds=ROUNDS, most_words=MOST_WORDS))
+        write_examples(
+            training,
+            make_examples(learned, count=count, ways=WAYS, rounds=ROUNDS, most_words=MOST_WORDS),
+        )
         step = max(1, len(held_out.questions) // TEST_QUESTIONS)
         questions = held_out.questions[::step][:TEST_QUESTIONS]
         ranked = Candidates(held_out.paragraphs).search([question.text for question in questions])
         cases = [
-            Case(question.text, question.answers, tuple(held_out.paragraphs[place] for place in places[:DEPTH]))
+            Case(
+                question.text,
+                question.answers,
+                tuple(held_out.paragraphs[place] for place in places[:DEPTH]),
+            )
             for question, places in zip(questions, ranked, strict=True)
         ]
         values = {
@@ -106,7 +124,14 @@ def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExam
     return read_examples(training), cases
 
 
-def run(folder: Path, variant: str, seed: int, rate: float, examples: list[TrainingExample], cases: list[Case]) -> None:
+def run(
+    folder: Path,
+    variant: str,
+    seed: int,
+    rate: float,
+    examples: list[TrainingExample],
+    cases: list[Case],
+) -> None:
     """Train one model, and write what was measured of it beside."""
     target = folder / f"{variant}-{rate:g}-{seed}"
     result = folder / f"{target.name}.json"
@@ -114,7 +139,11 @@ def run(folder: Path, variant: str, seed: int, rate: float, examples: list[Train
         return
     if variant == "untrained":
         rights = judge(load_model(mini_lm(), projection=PROJECTION, seed=seed, device="cpu"), cases)
-        values = {"record": {"loss": [], "measures": []}, "measures": rates(rights), "rights": rights}
+        values = {
+            "record": {"loss": [], "measures": []},
+            "measures": rates(rights),
+            "rights": rights,
+        }
         write_file(result, lambda file: file.write(json.dumps(values).encode()))
         return
     if variant == "teacher":
@@ -153,28 +182,48 @@ def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[Tra
 
 def table(folder: Path) -> str:
     """Return a table of all results, and one of their curves."""
-    results = {file.stem: json.loads(file.read_text()) for file in sorted(folder.glob("*-*-[0-9].json"))}
+    results = {
+        file.stem: json.loads(file.read_text()) for file in sorted(folder.glob("*-*-[0-9].json"))
+    }
     names = ("sentence P@1", "sentence R@5", "passage P@1", "passage R@5", "coarse P@1")
     lines = ["| variant-rate-seed | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     for run_name, result in results.items():
-        cells = [f"{result['measures'][name]:.1f}" if name in result["measures"] else "" for name in names]
+        cells = [
+            f"{result['measures'][name]:.1f}" if name in result["measures"] else ""
+            for name in names
+        ]
         lines.append(f"| {run_name} | " + " | ".join(cells) + " |")
     for run_name, result in results.items():
-        other = results.get(run_name.replace("both", "passages").replace("teacher", "passages"), result)
+        other = results.get(
+            run_name.replace("both", "passages").replace("teacher", "passages"), result
+        )
         if other is not result:
             gains = [
                 f"{name} {difference(np.array(result['rights'][name]), np.array(other['rights'][name]))}"
                 for name in names[:4]
             ]
             lines += ["", f"{run_name} over passages alone: {', '.join(gains)}"]
-    lines += ["", "| variant-rate-seed | step | loss: passage | sentence | P@1: sentence | passage |", "|---" * 6 + "|"]
+    lines += [
+        "",
+        "| variant-rate-seed | step | loss: passage | sentence | P@1: sentence | passage |",
+        "|---" * 6 + "|",
+    ]
     for run_name, result in results.items():
         before = 0
         for point in result["record"]["measures"]:
-            part = [entry for entry in result["record"]["loss"] if before < entry["step"] <= point["step"]]
-            losses = [_mean([entry[name] for entry in part if name in entry]) for name in ("passage", "sentence")]
+            part = [
+                entry
+                for entry in result["record"]["loss"]
+                if before < entry["step"] <= point["step"]
+            ]
+            losses = [
+                _mean([entry[name] for entry in part if name in entry])
+                for name in ("passage", "sentence")
+            ]
             rates = [f"{point[name]:.1f}" for name in ("sentence P@1", "passage P@1")]
-            lines.append(f"| {run_name} | {point['step']:.0f} | " + " | ".join([*losses, *rates]) + " |")
+            lines.append(
+                f"| {run_name} | {point['step']:.0f} | " + " | ".join([*losses, *rates]) + " |"
+            )
             before = point["step"]
     return "\n".join(lines)
 
@@ -191,7 +240,9 @@ def mini_lm() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("squad", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--variants", nargs="*", default=VARIANTS, choices=(*VARIANTS, []))

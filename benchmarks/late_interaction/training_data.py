@@ -76,7 +76,9 @@ class Candidates:
         depth = min(DEPTH, len(self._vectors))
         tokens = bm25s.tokenize(list(questions), show_progress=False)
         lexical, _ = self._bm25.retrieve(tokens, k=depth, show_progress=False)
-        dense = np.argsort(-(self._encoder.encode_queries(list(questions)) @ self._vectors.T), axis=1)[:, :depth]
+        dense = np.argsort(
+            -(self._encoder.encode_queries(list(questions)) @ self._vectors.T), axis=1
+        )[:, :depth]
         return [
             list(dict.fromkeys(chain(*zip_longest(*map(np.ndarray.tolist, both)))))
             for both in zip(lexical, dense, strict=True)
@@ -91,11 +93,14 @@ def make_examples(
     Each question makes one example a round, with other negatives each time. Sentence scores are labels: `SCORE` for those that
     hold an answer, 0 for the others; none for paragraphs without an answer.
     """
-    short = {place for place, text in enumerate(split.paragraphs) if len(text.split()) <= most_words}
+    short = {
+        place for place, text in enumerate(split.paragraphs) if len(text.split()) <= most_words
+    }
     questions = [
         question
         for question in split.questions
-        if question.paragraph in short and len(set(_labels(split.paragraphs[question.paragraph], question))) > 1
+        if question.paragraph in short
+        and len(set(_labels(split.paragraphs[question.paragraph], question))) > 1
     ]
     random.Random(seed).shuffle(questions)
     questions = questions[:count]
@@ -105,7 +110,8 @@ def make_examples(
         negatives = [
             split.paragraphs[place]
             for place in places
-            if place in short and not any(stands_in(answer, split.paragraphs[place]) for answer in question.answers)
+            if place in short
+            and not any(stands_in(answer, split.paragraphs[place]) for answer in question.answers)
         ]
         paragraph = split.paragraphs[question.paragraph]
         labels = tuple(SCORE * right for right in _labels(paragraph, question))
@@ -117,7 +123,10 @@ def make_examples(
                 question.answers,
                 (labels, *[None] * len(others)),
             )
-            for others in (negatives[start : start + ways - 1] for start in range(0, rounds * (ways - 1), ways - 1))
+            for others in (
+                negatives[start : start + ways - 1]
+                for start in range(0, rounds * (ways - 1), ways - 1)
+            )
             if len(others) == ways - 1
         ]
     return examples

@@ -79,7 +79,13 @@ def using(rule: str) -> Iterator[None]:
     """Read texts by other rules for the time of a block."""
     replaced: dict[str, Callable[..., Any]] = {}
     if rule != "evidence":
-        replaced = {"find_headings": {"earlier": earlier_headings, "none": no_headings, "marked": marked_only}[rule]}
+        replaced = {
+            "find_headings": {
+                "earlier": earlier_headings,
+                "none": no_headings,
+                "marked": marked_only,
+            }[rule]
+        }
         replaced["heading_cuts"] = lambda _: []
     if rule in ("earlier", "none"):
         replaced["marked_headings"] = lambda *_: []
@@ -114,7 +120,12 @@ class Counts:
     def cells(self) -> list[str]:
         precision = f"{100 * self.right / self.found:.1f}" if self.found else "–"
         recall = f"{100 * self.right / self.wanted:.1f}" if self.wanted else "–"
-        return [f"{self.found}", precision, recall, f"{100 * self.paths / max(self.paragraphs, 1):.1f}"]
+        return [
+            f"{self.found}",
+            precision,
+            recall,
+            f"{100 * self.paths / max(self.paragraphs, 1):.1f}",
+        ]
 
 
 def judge(path: Path) -> Counts:
@@ -139,8 +150,15 @@ def judge(path: Path) -> Counts:
         above: list[tuple[int, str]] = []
         for place, level in wanted.items():
             if place < paragraph.start:
-                above = [*((other, words) for other, words in above if other < level), (level, line_at(text, place))]
-        between = [other for other in starts if wanted_before(wanted, paragraph.start) < other < paragraph.start]
+                above = [
+                    *((other, words) for other, words in above if other < level),
+                    (level, line_at(text, place)),
+                ]
+        between = [
+            other
+            for other in starts
+            if wanted_before(wanted, paragraph.start) < other < paragraph.start
+        ]
         if above and above[-1][0] == QUESTION and between:
             above.pop()
         sought = [plain(words) for _, words in above]
@@ -196,12 +214,18 @@ def print_judgement(show: bool) -> None:
 # Retrieval
 
 
-def print_retrieval(folder: Path, cache: Path | None, characters: int | None, granularity: Granularity) -> None:
+def print_retrieval(
+    folder: Path, cache: Path | None, characters: int | None, granularity: Granularity
+) -> None:
     """Print the recall of answers with each kind of headings."""
     entries = read(folder / "corpus.jsonl")
-    documents = [Document(entry["text"][:characters], entry["title"], id=entry["id"]) for entry in entries]
+    documents = [
+        Document(entry["text"][:characters], entry["title"], id=entry["id"]) for entry in entries
+    ]
     lengths = {document.id: len(document.text) for document in documents}
-    questions = [question for question in read(folder / "queries.jsonl") if is_within(question, lengths)]
+    questions = [
+        question for question in read(folder / "queries.jsonl") if is_within(question, lengths)
+    ]
     print(f"{len(questions)} questions")
     encoder = VectorCache(SentenceTransformerEncoder(), cache)
     queries = encoder.encode_queries([question["text"] for question in questions])
@@ -213,13 +237,21 @@ def print_retrieval(folder: Path, cache: Path | None, characters: int | None, gr
             passages = [passage for document in documents for passage in split_passages(document)]
         units = passages
         if granularity == Granularity.SENTENCE:
-            units = [*passages, *(sentence for passage in passages for sentence in split_sentences(passage))]
+            units = [
+                *passages,
+                *(sentence for passage in passages for sentence in split_sentences(passage)),
+            ]
         units = list({unit.id: unit for unit in units}.values())
         with UnitStore(encoder=encoder) as store:
             store.add(units, vectors=encoder.encode_units([with_heading(unit) for unit in units]))
             texts = [question["text"] for question in questions]
             ranked = store.search_batch_by_vector(
-                queries, CUTS[-1], texts=texts, granularity=granularity, weights=weights, parents="passage"
+                queries,
+                CUTS[-1],
+                texts=texts,
+                granularity=granularity,
+                weights=weights,
+                parents="passage",
             )
         right = np.zeros((len(questions), len(CUTS)), bool)
         for place, (question, hits) in enumerate(zip(questions, ranked, strict=True)):
@@ -228,7 +260,10 @@ def print_retrieval(folder: Path, cache: Path | None, characters: int | None, gr
         mean = right.mean(axis=1)
         first = mean if first is None else first
         recalls = [f"{100 * share:.1f}" for share in right.mean(axis=0)]
-        row(rule, [f"{len(passages):,}", *recalls, f"{100 * mean.mean():.1f}", difference(mean, first)])
+        row(
+            rule,
+            [f"{len(passages):,}", *recalls, f"{100 * mean.mean():.1f}", difference(mean, first)],
+        )
 
 
 def is_within(question: dict[str, Any], lengths: dict[str, int]) -> bool:
@@ -250,15 +285,35 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--retrieval", type=Path, metavar="FOLDER", help="measure retrieval on these documents")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
-    parser.add_argument("--characters", type=int, metavar="N", help="only the first so many of each document")
-    parser.add_argument("--granularity", choices=["passage", "sentence"], default="sentence", help="of what is found")
-    parser.add_argument("--show", action="store_true", help="print each wrong and each missed heading")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--retrieval", type=Path, metavar="FOLDER", help="measure retrieval on these documents"
+    )
+    parser.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run"
+    )
+    parser.add_argument(
+        "--characters", type=int, metavar="N", help="only the first so many of each document"
+    )
+    parser.add_argument(
+        "--granularity",
+        choices=["passage", "sentence"],
+        default="sentence",
+        help="of what is found",
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="print each wrong and each missed heading"
+    )
     arguments = parser.parse_args()
     if arguments.retrieval:
-        print_retrieval(arguments.retrieval, arguments.cache, arguments.characters, Granularity(arguments.granularity))
+        print_retrieval(
+            arguments.retrieval,
+            arguments.cache,
+            arguments.characters,
+            Granularity(arguments.granularity),
+        )
     else:
         print_judgement(arguments.show)
 

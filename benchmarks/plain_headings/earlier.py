@@ -60,7 +60,12 @@ def _plain(lines: Sequence[Line]) -> list[int]:
                         levels[place] += (level - 2) * (levels[place] > 0)
                 chapters.append((number[1], len(levels)))
             levels.append(level)
-    if any(levels) and not levels[0] and _is_short(lines[0]) and not LABELLED_LINE.match(lines[0].text):
+    if (
+        any(levels)
+        and not levels[0]
+        and _is_short(lines[0])
+        and not LABELLED_LINE.match(lines[0].text)
+    ):
         levels[0] = 1
     return levels
 
@@ -78,4 +83,8 @@ def _lead_level(line: Line) -> int:
 def _is_short(line: Line) -> bool:
     text = line.text
     is_short = len(text) <= _CHARS and "\n" not in text and len(text.split()) <= _WORDS
-    return is_short and (text[0].isupper() or text[0].isdigit() or text[0] == "§") and text[-1] not in ".!?:;,…。！？"
+    return (
+        is_short
+        and (text[0].isupper() or text[0].isdigit() or text[0] == "§")
+        and text[-1] not in ".!?:;,…。！？"
+    )

@@ -66,7 +66,11 @@ def texts(files: Sequence[Path]) -> Iterator[tuple[str, str, Document]]:
             for path in sorted(file.rglob("*.clean"))[::_EVERY]:
                 text = path.read_text(encoding="utf-8", errors="replace")[:_CHARACTERS]
                 title, _, text = text.partition("\n")
-                yield "FactoidQA, held out", f"{path.parent.name}-{path.stem}", Document(text, title=title.strip())
+                yield (
+                    "FactoidQA, held out",
+                    f"{path.parent.name}-{path.stem}",
+                    Document(text, title=title.strip()),
+                )
             continue
         if file.suffix == ".jsonl":
             yield from _clapnq(file)
@@ -74,11 +78,19 @@ def texts(files: Sequence[Path]) -> Iterator[tuple[str, str, Document]]:
         for article in json.loads(file.read_text(encoding="utf-8"))["data"]:
             title = article["title"].replace("_", " ")
             for number, paragraph in enumerate(article["paragraphs"]):
-                yield "SQuAD", f"{article['title']}/{number}", Document(paragraph["context"], title=title)
+                yield (
+                    "SQuAD",
+                    f"{article['title']}/{number}",
+                    Document(paragraph["context"], title=title),
+                )
     for path in sorted(_ENCYCLOPEDIA.glob("*.md")):
         yield "encyclopedia", path.stem, Document(path.read_text(encoding="utf-8"))
     for path in sorted((_HERE / "texts").glob("*.md")):
-        kind = "manuals and policies, held out" if path.stem.startswith("held-") else "manuals and policies"
+        kind = (
+            "manuals and policies, held out"
+            if path.stem.startswith("held-")
+            else "manuals and policies"
+        )
         yield kind, path.stem, Document(path.read_text(encoding="utf-8"))
 
 
@@ -92,7 +104,9 @@ def _clapnq(file: Path) -> Iterator[tuple[str, str, Document]]:
             yield "CLAPNQ", f"{record['id']}/{number}", Document(text, title=passage["title"])
 
 
-def resolutions(passage: Unit, name: str, propositionizer: SyntaxPropositionizer) -> tuple[list[Resolution], int]:
+def resolutions(
+    passage: Unit, name: str, propositionizer: SyntaxPropositionizer
+) -> tuple[list[Resolution], int]:
     """Return what was resolved in a passage, and how many pronouns were left."""
     _Recorder.log = []
     propositionizer.propositionize([passage])
@@ -104,7 +118,9 @@ def resolutions(passage: Unit, name: str, propositionizer: SyntaxPropositionizer
         for index, word in enumerate(tree.words):
             if mention := mentions.get(index):
                 old = " ".join([word, *(tree.words[covered] for covered in mention.covers)])
-                found.append(Resolution(f"{name}:{passage.start}+{offset}", tree.source, old, mention.text))
+                found.append(
+                    Resolution(f"{name}:{passage.start}+{offset}", tree.source, old, mention.text)
+                )
             elif word.lower() in _PRONOUNS:
                 left += 1
             offset += len(word) + len(tree.spaces[index])
@@ -112,13 +128,21 @@ def resolutions(passage: Unit, name: str, propositionizer: SyntaxPropositionizer
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs="*", help="SQuAD v1.1 JSON, CLAPNQ JSONL, folder of FactoidQA")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "files", type=Path, nargs="*", help="SQuAD v1.1 JSON, CLAPNQ JSONL, folder of FactoidQA"
+    )
     parser.add_argument("--show", choices=("all", "unjudged", "wrong"), help="print resolutions")
     parser.add_argument("--only", default="", help="texts whose name contains this")
     arguments = parser.parse_args()
     syntax.Discourse = _Recorder
-    judged = dict(line.split("\t")[:2] for line in _JUDGEMENTS.read_text().splitlines()) if _JUDGEMENTS.exists() else {}
+    judged = (
+        dict(line.split("\t")[:2] for line in _JUDGEMENTS.read_text().splitlines())
+        if _JUDGEMENTS.exists()
+        else {}
+    )
     propositionizer = SyntaxPropositionizer()
     counts: dict[str, Counter[str]] = {}
     for kind, name, document in texts(arguments.files):
@@ -137,7 +161,9 @@ def main() -> None:
                         f"{resolution.key}\t{verdict}\t{passage.title} | {passage.section}\t{resolution.word} → "
                         f"{resolution.text}\t{resolution.sentence}"
                     )
-    print("| texts | pronouns resolved | names, descriptions | right | wrong | precision | unjudged | pronouns left |")
+    print(
+        "| texts | pronouns resolved | names, descriptions | right | wrong | precision | unjudged | pronouns left |"
+    )
     print("| :-- | --: | --: | --: | --: | --: | --: | --: |")
     for kind, row in counts.items():
         known = row["right"] + row["wrong"]

@@ -86,7 +86,9 @@ def _seq2seq(task: Task, given: list[Any]) -> Any:
     if task.contestant == "loop":
         return _loop(task, checkpoint, given)
     engine: Any = (
-        _ctranslate2(task, checkpoint) if task.contestant == "ctranslate2" else _torch(task, checkpoint, given)
+        _ctranslate2(task, checkpoint)
+        if task.contestant == "ctranslate2"
+        else _torch(task, checkpoint, given)
     )
     inputs = engine.tokenizer([passage_input(passage) for passage in given])["input_ids"]
     list(engine.generate(inputs[:2], min(task.tokens, 8)))  # warms up
@@ -113,7 +115,9 @@ def _loop(task: Task, checkpoint: Any, given: list[Any]) -> Any:
     def one(passage: Any, tokens: int) -> None:
         ids = tokenizer(passage_input(passage), return_tensors="pt").input_ids.to(task.device)
         with torch.no_grad():
-            output = model.generate(input_ids=ids, min_new_tokens=tokens, max_new_tokens=tokens, do_sample=False)
+            output = model.generate(
+                input_ids=ids, min_new_tokens=tokens, max_new_tokens=tokens, do_sample=False
+            )
         tokenizer.decode(output[0], skip_special_tokens=True)
 
     one(given[0], 4)
@@ -148,7 +152,9 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
     dtype = "float32" if name == "float32" else task.dtype
     engine = TorchEngine(checkpoint, device=task.device, dtype=dtype, copy=bool(copy))
     inputs = engine.tokenizer([passage_input(passage) for passage in given])["input_ids"]
-    wanted = dict(zip(map(tuple, inputs), material.targets(engine.tokenizer, given, task.tokens), strict=True))
+    wanted = dict(
+        zip(map(tuple, inputs), material.targets(engine.tokenizer, given, task.tokens), strict=True)
+    )
 
     class Forced(T5Decoder):
         """Computes everything, and then writes what was to be written."""
@@ -158,7 +164,10 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
         def choose(self, logits: Any, cache: Any, fed: Any) -> list[int]:
             super().choose(logits, cache, fed)
             self.steps += len(set(fed.rows))
-            return [self.script[cache.order[row]][at] for row, at in zip(fed.rows, fed.positions, strict=True)]
+            return [
+                self.script[cache.order[row]][at]
+                for row, at in zip(fed.rows, fed.positions, strict=True)
+            ]
 
     decoder = Forced(engine.model)
     engine._decoder = decoder
@@ -199,7 +208,11 @@ class _Utilisation:
     def _watch(self) -> None:
         import subprocess
 
-        command = ["nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
+        command = [
+            "nvidia-smi",
+            "--query-gpu=utilization.gpu,memory.used",
+            "--format=csv,noheader,nounits",
+        ]
         while not self._done.wait(0.5):
             asked = subprocess.run(command, capture_output=True, text=True, check=False)
             if asked.returncode == 0:

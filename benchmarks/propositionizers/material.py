@@ -28,12 +28,16 @@ def read_texts(path: Path | None) -> list[str]:
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix == ".json":
             articles = json.loads(file.read_text(encoding="utf-8"))["data"]
-            texts += [paragraph["context"] for article in articles for paragraph in article["paragraphs"]]
+            texts += [
+                paragraph["context"] for article in articles for paragraph in article["paragraphs"]
+            ]
         elif file.name != "SOURCE.md":
             paragraphs = file.read_text(encoding="utf-8").split("\n\n")
             texts += [text for text in paragraphs if not text.startswith("#")]
     if not texts:
-        raise SystemExit(f"{path} holds no paragraphs: give a SQuAD file, a text file or a folder of them")
+        raise SystemExit(
+            f"{path} holds no paragraphs: give a SQuAD file, a text file or a folder of them"
+        )
     return texts
 
 
@@ -76,7 +80,9 @@ def make_checkpoint(folder: Path, size: str, texts: list[str]) -> None:
         show_progress=False,
     )
     lists = [json.dumps(text.split(". "), ensure_ascii=False) for text in texts]
-    trained.train_from_iterator([*texts, *lists, *[passage_input(unit("")) for _ in texts]], trainer)
+    trained.train_from_iterator(
+        [*texts, *lists, *[passage_input(unit("")) for _ in texts]], trainer
+    )
     vocab = [tuple(piece) for piece in json.loads(trained.to_str())["model"]["vocab"]]
     transformers.T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=512).save_pretrained(folder)
     torch.manual_seed(0)

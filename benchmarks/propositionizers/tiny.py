@@ -30,7 +30,9 @@ def main(texts: list[str], *, minutes: float) -> None:
         given = material.passages(texts, 4000, WORDS)
         held_out, training = given[:60], given[60:]
         loss, steps = train(folder, training, minutes)
-        print(f"trained for {minutes:g} minutes: {steps} steps, loss {loss:.2f}; {len(held_out)} passages held out")
+        print(
+            f"trained for {minutes:g} minutes: {steps} steps, loss {loss:.2f}; {len(held_out)} passages held out"
+        )
         compare(folder, held_out)
 
 
@@ -50,9 +52,13 @@ def train(folder: Path, given: list[Any], minutes: float) -> tuple[float, int]:
     chance = torch.Generator().manual_seed(0)
     until, steps, average = time.monotonic() + 60 * minutes, 0, 0.0
     while time.monotonic() < until:
-        chosen = [pairs[at] for at in torch.randint(len(pairs), (BATCH,), generator=chance).tolist()]
+        chosen = [
+            pairs[at] for at in torch.randint(len(pairs), (BATCH,), generator=chance).tolist()
+        ]
         read = tokenizer([source for source, _ in chosen], padding=True, return_tensors="pt")
-        written = tokenizer([target for _, target in chosen], padding=True, return_tensors="pt").input_ids
+        written = tokenizer(
+            [target for _, target in chosen], padding=True, return_tensors="pt"
+        ).input_ids
         loss = model(**read, labels=written.masked_fill(written == 0, -100)).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -87,10 +93,16 @@ def compare(folder: Path, given: list[Any]) -> None:
         for rows in (1, len(inputs)):
             began, steps = time.process_time(), _count_steps(engine)
             batches = [inputs[at : at + rows] for at in range(0, len(inputs), rows)]
-            found = [out.tokens for batch in batches for _, out in sorted(engine.generate(batch, limit))]
+            found = [
+                out.tokens for batch in batches for _, out in sorted(engine.generate(batch, limit))
+            ]
             seconds = time.process_time() - began
             same = sum(one == other for one, other in zip(found, expected, strict=True))
-            note = f", {sum(len(tokens) + 1 for tokens in found) / steps[0]:.2f} tokens a step" if steps[0] else ""
+            note = (
+                f", {sum(len(tokens) + 1 for tokens in found) / steps[0]:.2f} tokens a step"
+                if steps[0]
+                else ""
+            )
             print(
                 f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them, {seconds:.1f} CPU s{note}"
             )
@@ -100,7 +112,9 @@ def _generated(model: Any, tokens: list[int], limit: int) -> list[int]:
     import torch
 
     with torch.inference_mode():
-        output = model.generate(input_ids=torch.tensor([tokens]), max_new_tokens=limit, do_sample=False)[0, 1:].tolist()
+        output = model.generate(
+            input_ids=torch.tensor([tokens]), max_new_tokens=limit, do_sample=False
+        )[0, 1:].tolist()
     return output[: output.index(1)] if 1 in output else output
 
 

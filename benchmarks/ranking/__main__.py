@@ -117,7 +117,16 @@ def main() -> None:
             pronouns = sum(bool(_PRONOUN.match(unit.text)) for unit in of_one) / len(of_one)
             row(granularity, [f"{len(of_one):,}", f"{words:.1f}", f"{100 * pronouns:.1f} %"])
         store.add([unit for of_one in units.values() for unit in of_one])
-        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows, arguments.rerank, arguments.headings)
+        bench = Bench(
+            corpus,
+            store,
+            encoder,
+            questions,
+            queries,
+            arguments.rows,
+            arguments.rerank,
+            arguments.headings,
+        )
         if arguments.only != "words":
             print_recall(bench)
         if arguments.only != "recall":

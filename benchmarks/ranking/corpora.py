@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.entities import factoidqa
-from factoid import Document, Granularity, SyntaxPropositionizer, Unit, split_passages, split_sentences
+from factoid import (
+    Document,
+    Granularity,
+    SyntaxPropositionizer,
+    Unit,
+    split_passages,
+    split_sentences,
+)
 from factoid.propositions import decompose
 from factoid.propositions.protocol import Report
 
@@ -56,7 +63,9 @@ class Corpus:
 
     def is_right(self, question: Question, unit: Unit | Document) -> bool:
         """Tell whether a result answers a question."""
-        is_own = question.document_id == (unit.id if isinstance(unit, Document) else unit.document_id)
+        is_own = question.document_id == (
+            unit.id if isinstance(unit, Document) else unit.document_id
+        )
         if self.long_answers:
             return is_own
         return (is_own or not self.in_document) and _holds_answer(unit.text, question.answers)
@@ -86,7 +95,9 @@ def read(path: Path) -> Corpus:
         return read_factoidqa(path)
     if answerable := sorted(path.glob("**/*_answerable.jsonl")):
         return read_clapnq(answerable)
-    raise ValueError(f"{path} is no SQuAD file, and no folder of FactoidQA, CLAP NQ or texts with {QUESTIONS}")
+    raise ValueError(
+        f"{path} is no SQuAD file, and no folder of FactoidQA, CLAP NQ or texts with {QUESTIONS}"
+    )
 
 
 def read_squad(path: Path) -> Corpus:
@@ -94,7 +105,9 @@ def read_squad(path: Path) -> Corpus:
     documents, questions = [], []
     for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
-            document = Document(paragraph["context"], title=article.get("title", "").replace("_", " "))
+            document = Document(
+                paragraph["context"], title=article.get("title", "").replace("_", " ")
+            )
             documents.append(document)
             for entry in paragraph["qas"]:
                 answers = tuple(dict.fromkeys(answer["text"] for answer in entry["answers"]))
@@ -105,16 +118,22 @@ def read_squad(path: Path) -> Corpus:
 
 def read_texts(folder: Path) -> Corpus:
     """Make every text a document. Lines of `questions.txt` hold a file's name, a question and a run of words of the answer."""
-    documents = {file.name: Document(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())}
+    documents = {
+        file.name: Document(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())
+    }
     lines = [line.split("|") for line in documents.pop(QUESTIONS).text.splitlines()]
-    questions = [Question(question, (answer,), documents[name].id) for name, question, answer in lines]
+    questions = [
+        Question(question, (answer,), documents[name].id) for name, question, answer in lines
+    ]
     return Corpus(list(documents.values()), questions, in_document=True)
 
 
 def read_factoidqa(folder: Path) -> Corpus:
     """Make every article a document. Questions that are answered by yes or no are left out."""
     read = factoidqa.read(folder)
-    documents = {article.title: Document(article.text, title=article.title) for article in read.articles}
+    documents = {
+        article.title: Document(article.text, title=article.title) for article in read.articles
+    }
     questions = [
         Question(question.text, question.answers, documents[question.title].id)
         for question in read.questions
@@ -133,23 +152,31 @@ def read_clapnq(files: Iterable[Path]) -> Corpus:
             [passage] = entry["passages"]
             document = Document(passage["text"].strip(), title=passage["title"])
             documents[document.id] = document
-            sentences = dict.fromkeys(each for output in entry["output"] for each in output["selected_sentences"])
+            sentences = dict.fromkeys(
+                each for output in entry["output"] for each in output["selected_sentences"]
+            )
             questions.append(Question(entry["input"], tuple(sentences), document.id))
     return Corpus(list(documents.values()), questions, long_answers=True)
 
 
 def cut(
-    corpus: Corpus, propositionizer: SyntaxPropositionizer, granularities: Iterable[Granularity] = GRANULARITIES
+    corpus: Corpus,
+    propositionizer: SyntaxPropositionizer,
+    granularities: Iterable[Granularity] = GRANULARITIES,
 ) -> tuple[dict[Granularity, list[Unit]], Report]:
     """Return the distinct units of each granularity, and what became of the propositions."""
     passages = [passage for document in corpus.documents for passage in split_passages(document)]
     decomposition = decompose(passages, propositionizer)
     units = {
         Granularity.PASSAGE: passages,
-        Granularity.SENTENCE: [sentence for passage in passages for sentence in split_sentences(passage)],
+        Granularity.SENTENCE: [
+            sentence for passage in passages for sentence in split_sentences(passage)
+        ],
         Granularity.PROPOSITION: decomposition.units,
     }
-    distinct = {kind: list({unit.id: unit for unit in units[kind]}.values()) for kind in granularities}
+    distinct = {
+        kind: list({unit.id: unit for unit in units[kind]}.values()) for kind in granularities
+    }
     return distinct, decomposition.report
 
 

@@ -33,7 +33,15 @@ from numpy.typing import NDArray
 from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
 from benchmarks.ranking.measures import table
 from factoid.evaluate.vector_cache import VectorCache
-from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
+from factoid import (
+    Document,
+    Hit,
+    SentenceTransformerEncoder,
+    Unit,
+    UnitStore,
+    Weights,
+    pack_context,
+)
 from factoid.encode import Vectors, span_encoder
 
 SETS = ("chunkeval", "covidqa", "scifact", "hotpot", "tatqa")
@@ -127,21 +135,33 @@ def read(folder: Path) -> DomainSet:
     by_id = {document.id: document for document in documents}
     for entry in entries:
         spans = [span for span in entry.get("evidence", ()) if span["start"] is not None]
-        evidence = [Evidence(span["id"], span["start"], span["end"], span["text"]) for span in spans]
+        evidence = [
+            Evidence(span["id"], span["start"], span["end"], span["text"]) for span in spans
+        ]
         answers = []
-        for answer in entry.get("answers", ()):  # in the words of the text, so that they can be found
-            is_there = any(_stands(answer, by_id[document_id].text) for document_id in entry["gold"])
+        for answer in entry.get(
+            "answers", ()
+        ):  # in the words of the text, so that they can be found
+            is_there = any(
+                _stands(answer, by_id[document_id].text) for document_id in entry["gold"]
+            )
             if is_there and answer.lower() not in ("yes", "no"):
                 answers.append(answer)
         scope = tuple(scopes.get(entry.get("context", ""), ()))
-        questions.append(DomainQuestion(entry["text"], tuple(entry["gold"]), tuple(evidence), tuple(answers), scope))
+        questions.append(
+            DomainQuestion(
+                entry["text"], tuple(entry["gold"]), tuple(evidence), tuple(answers), scope
+            )
+        )
     by_span = folder.name in BY_SPAN
     if by_span:
         questions = [question for question in questions if question.evidence]
     return DomainSet(folder.name, documents, questions, by_span)
 
 
-def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: int | None = None) -> DomainSet:
+def thin(
+    domain: DomainSet, questions: int | None, every: int = 1, characters: int | None = None
+) -> DomainSet:
     """Return a set of fewer documents and questions.
 
     Args:
@@ -156,7 +176,11 @@ def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: i
     kept = list(domain.questions)
     if characters is not None:
         documents = [replace(document, text=document.text[:characters]) for document in documents]
-        kept = [question for question in kept if all(part.end <= characters for part in question.evidence)]
+        kept = [
+            question
+            for question in kept
+            if all(part.end <= characters for part in question.evidence)
+        ]
     is_thinned = every > 1 and len(documents) > _FEW
     if is_thinned and domain.by_span:
         documents = documents[::every]
@@ -178,7 +202,11 @@ def thin(domain: DomainSet, questions: int | None, every: int = 1, characters: i
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     packed = path.with_name(f"{path.name}.gz")
-    with gzip.open(packed, "rt", encoding="utf-8") if packed.exists() else path.open(encoding="utf-8") as lines:
+    with (
+        gzip.open(packed, "rt", encoding="utf-8")
+        if packed.exists()
+        else path.open(encoding="utf-8") as lines
+    ):
         yield from map(json.loads, lines)
 
 
@@ -216,28 +244,53 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="holds a folder for each set")
     parser.add_argument("--sets", nargs="+", default=SETS, help="names of folders")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
-    parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keep the stores here for the next run")
-    parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set, evenly spread")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="keep about one of so many documents")
-    parser.add_argument("--characters", type=int, metavar="N", help="keep so many of each document")
-    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these")
     parser.add_argument(
-        "--weights", nargs=2, type=float, metavar=("PASSAGE", "LEXICAL"), help="in place of the default"
+        "--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run"
     )
-    parser.add_argument("--late-chunking", action="store_true", help="encode units as parts of their passages")
     parser.add_argument(
-        "--bfloat16", action="store_true", help="encode in bfloat16, which some CPUs do several times as fast"
+        "--stores", type=Path, metavar="FOLDER", help="keep the stores here for the next run"
+    )
+    parser.add_argument(
+        "--questions", type=int, metavar="N", help="only so many of each set, evenly spread"
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="keep about one of so many documents"
+    )
+    parser.add_argument("--characters", type=int, metavar="N", help="keep so many of each document")
+    parser.add_argument(
+        "--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these"
+    )
+    parser.add_argument(
+        "--weights",
+        nargs=2,
+        type=float,
+        metavar=("PASSAGE", "LEXICAL"),
+        help="in place of the default",
+    )
+    parser.add_argument(
+        "--late-chunking", action="store_true", help="encode units as parts of their passages"
+    )
+    parser.add_argument(
+        "--bfloat16",
+        action="store_true",
+        help="encode in bfloat16, which some CPUs do several times as fast",
     )
     arguments = parser.parse_args()
     options = {} if arguments.weights is None else {"weights": Weights(*arguments.weights)}
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
         for name in arguments.sets:
             encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
-            domain = thin(read(arguments.folder / name), arguments.questions, arguments.every, arguments.characters)
+            domain = thin(
+                read(arguments.folder / name),
+                arguments.questions,
+                arguments.every,
+                arguments.characters,
+            )
             path = None if arguments.stores is None else arguments.stores / name
             if path is not None and arguments.late_chunking:
                 path = path.with_name(f"{name}, late chunking")
@@ -252,7 +305,9 @@ class TokenCachedEncoder(VectorCache):
         super().__init__(encoder, folder)
         self._tokens = TokenFiles(Path(tempfile.mkdtemp()) if folder is None else folder / "tokens")
 
-    def encode_spans(self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Vectors]:
+    def encode_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[Vectors]:
         return span_encoder(self.encoder).encode_spans(texts, spans)
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
@@ -297,7 +352,9 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def measure(domain: DomainSet, store: UnitStore, rows: Sequence[str], options: dict[str, Any]) -> None:
+def measure(
+    domain: DomainSet, store: UnitStore, rows: Sequence[str], options: dict[str, Any]
+) -> None:
     """Fill a store with a set, and print what each way to score finds."""
     questions = domain.questions
     began = time.process_time()
@@ -306,9 +363,13 @@ def measure(domain: DomainSet, store: UnitStore, rows: Sequence[str], options: d
     seconds = time.process_time() - began
     encoder = store.encoder
     assert encoder is not None
-    encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
+    encoder.encode_queries(
+        [question.text for question in questions]
+    )  # into the cache, so that times are of searches
     counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
-    print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
+    print(
+        f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}"
+    )
     print(f"{seconds:.0f} CPU seconds to add what the store and the cache did not hold")
     columns = [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"]
     row = table(domain.name, [*columns, "R@1 and R@5, difference"])

@@ -67,10 +67,16 @@ class OtherScale:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", type=Path, help="as for python -m benchmarks.ranking")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
-    parser.add_argument("--documents", type=int, metavar="N", help="only the first so many, and their questions")
+    parser.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run"
+    )
+    parser.add_argument(
+        "--documents", type=int, metavar="N", help="only the first so many, and their questions"
+    )
     parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
     arguments = parser.parse_args()
     corpus = read(arguments.corpus)

@@ -79,9 +79,13 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="holds a folder for each set")
     parser.add_argument("--sets", nargs="+", default=SETS, help="names of folders")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
+    parser.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run"
+    )
     parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="keep about one of so many documents")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="keep about one of so many documents"
+    )
     parser.add_argument("--characters", type=int, metavar="N", help="keep so many of each document")
     arguments = parser.parse_args()
     for name in arguments.sets:

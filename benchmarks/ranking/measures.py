@@ -18,7 +18,9 @@ Shares = NDArray[np.bool_]
 """Which questions are answered at each cut or budget. Shape: (questions, cuts)."""
 
 
-def recall(corpus: Corpus, ranked: Sequence[Sequence[Unit | Document]], questions: Sequence[Question]) -> Shares:
+def recall(
+    corpus: Corpus, ranked: Sequence[Sequence[Unit | Document]], questions: Sequence[Question]
+) -> Shares:
     """Return which questions one of the k best results answers."""
     right = np.zeros((len(questions), len(CUTS)), bool)
     for row, (results, question) in enumerate(zip(ranked, questions, strict=True)):
@@ -30,7 +32,11 @@ def recall(corpus: Corpus, ranked: Sequence[Sequence[Unit | Document]], question
 
 
 def curve(
-    corpus: Corpus, ranked: Sequence[Sequence[Unit]], questions: Sequence[Question], *, headings: bool = False
+    corpus: Corpus,
+    ranked: Sequence[Sequence[Unit]],
+    questions: Sequence[Question],
+    *,
+    headings: bool = False,
 ) -> Shares:
     """Return which questions are answered within the first words of the results."""
     right = np.zeros((len(questions), len(BUDGETS)), bool)

@@ -66,12 +66,17 @@ class Chunks:
     @cached_property
     def _bm25(self) -> Any:
         index = bm25s.BM25()
-        index.index(bm25s.tokenize(self._texts, stopwords="en", show_progress=False), show_progress=False)
+        index.index(
+            bm25s.tokenize(self._texts, stopwords="en", show_progress=False), show_progress=False
+        )
         return index
 
     def by_cosine(self, queries: Vectors, k: int) -> list[list[Unit]]:
         scores = queries @ self._vectors.T
-        return [[self.units[place] for place in row] for row in np.argsort(-scores, axis=1, kind="stable")[:, :k]]
+        return [
+            [self.units[place] for place in row]
+            for row in np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        ]
 
     def by_words(self, texts: Sequence[str], k: int) -> list[list[Unit]]:
         tokens = bm25s.tokenize(list(texts), stopwords="en", show_progress=False)

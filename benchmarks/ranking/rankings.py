@@ -37,7 +37,11 @@ RERANK = {'rerank="tokens"': {"rerank": "tokens"}}
 
 
 def search(
-    store: UnitStore, questions: Sequence[Question], queries: Vectors, k: int, options: dict[str, Any]
+    store: UnitStore,
+    questions: Sequence[Question],
+    queries: Vectors,
+    k: int,
+    options: dict[str, Any],
 ) -> list[list[Any]]:
     """Return the k best units or documents for each question."""
     hits: list[list[Hit]] = []
@@ -62,7 +66,12 @@ def fuse_ranks(*rankings: Sequence[Sequence[Unit | Document]]) -> list[list[Any]
     return fused
 
 
-def distinct_documents(ranked: Sequence[Sequence[Unit]], documents: Sequence[Document]) -> list[list[Document]]:
+def distinct_documents(
+    ranked: Sequence[Sequence[Unit]], documents: Sequence[Document]
+) -> list[list[Document]]:
     """Return the documents of results, best first."""
     by_id = {document.id: document for document in documents}
-    return [[by_id[key] for key in dict.fromkeys(unit.document_id for unit in results)] for results in ranked]
+    return [
+        [by_id[key] for key in dict.fromkeys(unit.document_id for unit in results)]
+        for results in ranked
+    ]

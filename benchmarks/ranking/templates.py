@@ -21,7 +21,14 @@ from benchmarks.ranking.corpora import Corpus, cut, read, spread
 from benchmarks.ranking.measures import BUDGETS, CUTS, Shares, cells, curve, recall, table
 from benchmarks.ranking.rankings import FETCHED, distinct_documents, search
 from factoid.evaluate.vector_cache import VectorCache
-from factoid import Granularity, SentenceTransformerEncoder, SyntaxPropositionizer, Unit, UnitStore, Weights
+from factoid import (
+    Granularity,
+    SentenceTransformerEncoder,
+    SyntaxPropositionizer,
+    Unit,
+    UnitStore,
+    Weights,
+)
 from factoid.encode import EMBED_TEMPLATE, with_heading
 
 NEAREST = "nearest heading: {text}"
@@ -29,10 +36,22 @@ TEMPLATES = (EMBED_TEMPLATE, "{text}", "{title}: {text}", NEAREST)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA or CLAP NQ")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth document and its questions")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA or CLAP NQ"
+    )
+    parser.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run"
+    )
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="only every Nth document and its questions",
+    )
     parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
     arguments = parser.parse_args()
     corpus = thin(read(arguments.corpus), arguments.every)
@@ -53,7 +72,11 @@ def main() -> None:
         results[template] = measured[texts]
     recalls, words = [f"R@{k}" for k in CUTS], [f"{words} words" for words in BUDGETS]
     for place, (name, columns) in enumerate(
-        (("propositions alone", recalls), ("default score", recalls), ("default score, first words", words))
+        (
+            ("propositions alone", recalls),
+            ("default score", recalls),
+            ("default score, first words", words),
+        )
     ):
         row = table(name, [*columns, *(f"{column} − default's, 95 %" for column in columns)])
         for template, shares in results.items():
@@ -65,10 +88,14 @@ def measure(
 ) -> tuple[Shares, Shares, Shares]:
     """Return what propositions find by themselves, what the default score finds, and what its first words answer."""
     queries = encoder.encode_queries([question.text for question in corpus.questions])
-    with UnitStore(encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template) as store:
+    with UnitStore(
+        encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template
+    ) as store:
         for of_one in units.values():
             headed = list(map(with_nearest_heading, of_one)) if template == NEAREST else of_one
-            store.add(headed, vectors=encoder.encode_units([encoded(unit, template) for unit in of_one]))
+            store.add(
+                headed, vectors=encoder.encode_units([encoded(unit, template) for unit in of_one])
+            )
         rankings = [
             search(store, corpus.questions, queries, k, options)
             for k, options in (
@@ -79,7 +106,9 @@ def measure(
         ]
     alone, default, first = rankings
     if corpus.long_answers:
-        alone, default = (distinct_documents(ranked, corpus.documents) for ranked in (alone, default))
+        alone, default = (
+            distinct_documents(ranked, corpus.documents) for ranked in (alone, default)
+        )
     return (
         recall(corpus, alone, corpus.questions),
         recall(corpus, default, corpus.questions),
@@ -89,7 +118,11 @@ def measure(
 
 def encoded(unit: Unit, template: str) -> str:
     """Return what is encoded of a unit."""
-    return with_heading(with_nearest_heading(unit)) if template == NEAREST else with_heading(unit, template)
+    return (
+        with_heading(with_nearest_heading(unit))
+        if template == NEAREST
+        else with_heading(unit, template)
+    )
 
 
 def with_nearest_heading(unit: Unit) -> Unit:
@@ -102,7 +135,9 @@ def thin(corpus: Corpus, every: int) -> Corpus:
     documents = corpus.documents[::every]
     ids = {document.id for document in documents}
     return replace(
-        corpus, documents=documents, questions=[each for each in corpus.questions if each.document_id in ids]
+        corpus,
+        documents=documents,
+        questions=[each for each in corpus.questions if each.document_id in ids],
     )
 
 

@@ -105,13 +105,16 @@ def measure(paths: Sequence[Path], propositionizer: SyntaxPropositionizer) -> Co
     return counts
 
 
-def _count_markup(counts: Counts, path: Path, source: Source, units: Sequence[Unit], passages: Sequence[Unit]) -> None:
+def _count_markup(
+    counts: Counts, path: Path, source: Source, units: Sequence[Unit], passages: Sequence[Unit]
+) -> None:
     rendered = None
     code_starts = {
         sentence.start
         for passage in passages
         for sentence in passage.sentences
-        if sentence.block.kind == "code" and (source.markup == "rst" or _is_indented(source.text, sentence.start))
+        if sentence.block.kind == "code"
+        and (source.markup == "rst" or _is_indented(source.text, sentence.start))
     }
     for unit in units:
         counts.propositions += 1
@@ -119,13 +122,17 @@ def _count_markup(counts: Counts, path: Path, source: Source, units: Sequence[Un
             continue
         found = list(markup_in(unit.text))
         if source.markup == "rst":  # which has no marks of underscores
-            found = [(name, mark) for name, mark in found if not (name == "emphasis" and "_" in mark[:2])]
+            found = [
+                (name, mark) for name, mark in found if not (name == "emphasis" and "_" in mark[:2])
+            ]
         if not found:
             continue
         if rendered is None:
             rendered = "".join(source.rendered().split())
         hidden = [
-            (name, mark) for name, mark in found if name not in COMMONMARK or "".join(mark.split()) not in rendered
+            (name, mark)
+            for name, mark in found
+            if name not in COMMONMARK or "".join(mark.split()) not in rendered
         ]
         if not hidden:
             counts.shown += 1
@@ -158,15 +165,25 @@ def _count_characters(counts: Counts, path: Path, source: Source, passages: Sequ
         for sentence in passage.sentences:
             for at in sentence.visible.offsets:
                 claimed[at] = 1
-    headings = {letters(heading) for passage in passages for heading in (passage.title, passage.section)}
+    headings = {
+        letters(heading) for passage in passages for heading in (passage.title, passage.section)
+    }
     counts.characters += sum(map(str.isalnum, text))
     line_start = 0
     for line in text.splitlines(keepends=True):
-        missing = [at for at in range(line_start, line_start + len(line)) if text[at].isalnum() and not claimed[at]]
+        missing = [
+            at
+            for at in range(line_start, line_start + len(line))
+            if text[at].isalnum() and not claimed[at]
+        ]
         lost = [at for at in missing if not source.reasons[at]]
         counts.reasons.update(source.reasons[at] for at in missing if source.reasons[at])
         if lost:
-            seen = "".join(text[at] for at in range(line_start, line_start + len(line)) if not source.reasons[at])
+            seen = "".join(
+                text[at]
+                for at in range(line_start, line_start + len(line))
+                if not source.reasons[at]
+            )
             if any(letters(html.unescape(seen)) in heading for heading in headings):
                 counts.reasons[_HEADING] += len(lost)
             else:
@@ -202,21 +219,35 @@ def _count_spans(
                     if counts.wrong_places > 5:
                         continue
                     part = text[max(0, at - 30) : at + 30]
-                    counts.found.append(("spans", f"{path}: {character!r} of {visible.text[:100]!r} at {part!r}"))
+                    counts.found.append(
+                        ("spans", f"{path}: {character!r} of {visible.text[:100]!r} at {part!r}")
+                    )
     places = [at for at, _ in shown]
     by_id = {passage.id: passage for passage in passages}
     for unit in units:
         passage = by_id.get(unit.parent_id or "")
-        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(passage.search_text):
+        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(
+            passage.search_text
+        ):
             continue  # in other words
         counts.spans += 1
         held = letters(
-            "".join(character for at, character in shown[bisect_right(places, unit.start - 1) :] if at < unit.end)
+            "".join(
+                character
+                for at, character in shown[bisect_right(places, unit.start - 1) :]
+                if at < unit.end
+            )
         )
-        is_held = held and letters(unit.text).endswith(held)  # what a list goes on from stands above it
-        if not is_held and not _is_in_order(words(unit.text), html.unescape(text[unit.start : unit.end])):
+        is_held = held and letters(unit.text).endswith(
+            held
+        )  # what a list goes on from stands above it
+        if not is_held and not _is_in_order(
+            words(unit.text), html.unescape(text[unit.start : unit.end])
+        ):
             counts.wrong_spans += 1
-            counts.found.append(("spans", f"{path}: {unit.text[:200]!r} at {text[unit.start : unit.end][:200]!r}"))
+            counts.found.append(
+                ("spans", f"{path}: {unit.text[:200]!r} at {text[unit.start : unit.end][:200]!r}")
+            )
 
 
 def _on_one_line(text: str) -> str:
@@ -268,19 +299,32 @@ def _row(name: str, counts: Counts) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--sample", type=int, default=0, help="the most files of each folder, drawn by chance")
+    parser.add_argument(
+        "--sample", type=int, default=0, help="the most files of each folder, drawn by chance"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--show", action="append", default=[], choices="markup shown rows lost spans why failed".split()
+        "--show",
+        action="append",
+        default=[],
+        choices="markup shown rows lost spans why failed".split(),
     )
-    parser.add_argument("--most", type=int, default=40, help="the most that is shown of each kind and folder")
+    parser.add_argument(
+        "--most", type=int, default=40, help="the most that is shown of each kind and folder"
+    )
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     propositionizer = SyntaxPropositionizer()
-    decompose(split_passages(Document("# Title\n\nIt *starts* here.")), propositionizer, log=False)  # loads all
-    print("| | files | KB | propositions | markup | shown | rows | lost | spans | places | s/MB, reading | s/MB, all |")
+    decompose(
+        split_passages(Document("# Title\n\nIt *starts* here.")), propositionizer, log=False
+    )  # loads all
+    print(
+        "| | files | KB | propositions | markup | shown | rows | lost | spans | places | s/MB, reading | s/MB, all |"
+    )
     print(f"|---|{'--:|' * 11}", flush=True)
     for folder in arguments.folders:
         files = sorted({*find_files([folder], allow_empty=True), *(folder.rglob("*.csv"))})

@@ -8,13 +8,27 @@ from collections.abc import Iterator
 from lxml.html import defs
 
 _ELEMENTS = "|".join(
-    sorted(defs.tags | {"picture", "figure", "figcaption", "main", "section", "article", "nav", "svg"})
+    sorted(
+        defs.tags | {"picture", "figure", "figcaption", "main", "section", "article", "nav", "svg"}
+    )
 )
 _CODE = re.compile(r"(`+)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
-_FORMULA = re.compile(r"\$\$.+?\$\$|\$(?!\s)[^$\n]+?(?<!\s)\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_FORMULA = re.compile(
+    r"\$\$.+?\$\$|\$(?!\s)[^$\n]+?(?<!\s)\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL
+)
 # What CommonMark defines: its own reading says whether such marks are shown.
 COMMONMARK = frozenset(
-    ("emphasis", "link or image", "tag", "entity", "escape", "table", "block mark", "fence", "brackets")
+    (
+        "emphasis",
+        "link or image",
+        "tag",
+        "entity",
+        "escape",
+        "table",
+        "block mark",
+        "fence",
+        "brackets",
+    )
 )
 
 _PATTERNS = {

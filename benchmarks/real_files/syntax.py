@@ -28,7 +28,9 @@ NUMBER = "list number"
 BOX = "task box"
 
 _FRONT = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_FENCE = re.compile(r"(?P<prefix>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^\n]*)")
+_FENCE = re.compile(
+    r"(?P<prefix>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^\n]*)"
+)
 _DIRECTIVE_INFO = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}")
 _CODE_DIRECTIVES = frozenset(
     "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid".split()
@@ -37,12 +39,16 @@ _UNSEEN_DIRECTIVES = frozenset(
     "toctree tableofcontents contents include eval-rst bibliography raw meta image index figure-md autofunction "
     "autoclass automodule list-table-raw iframe video youtube myst-example-raw".split()
 )
-_OPTIONS = re.compile(r"(?:[ \t>]*:[\w-]+:[^\n]*\n)+|[ \t>]*---\n(?:[ \t]*[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n)*[ \t>]*---\n")
+_OPTIONS = re.compile(
+    r"(?:[ \t>]*:[\w-]+:[^\n]*\n)+|[ \t>]*---\n(?:[ \t]*[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n)*[ \t>]*---\n"
+)
 _CAPTION = re.compile(r"caption:[ \t]*(?P<shown>(?:\|\n(?:[ \t]+[^\n]*\n)+)|[^|\s][^\n]*)")
 _ROLE_TARGET = re.compile(r"(?<=\})`[^`<\n]*(<[^<>`\n]+>)`")
 _COMMENT_LINE = re.compile(r"^%(?: [^\n]*)?$", re.MULTILINE)
 _PRE = re.compile(r"<pre\b.*?</pre\s*>", re.DOTALL)
-_INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t>]*(?:\n|(?:[-*+]|\d+\.)\s)).)+?)(?<!`)\1(?!`)", re.DOTALL)
+_INLINE_CODE = re.compile(
+    r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t>]*(?:\n|(?:[-*+]|\d+\.)\s)).)+?)(?<!`)\1(?!`)", re.DOTALL
+)
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}"
 _TAG = rf"</?[A-Za-z][\w.:-]*(?:\s(?:[^<>\"'{{}}]|\"[^\"]*\"|'[^']*'|{_BRACES})*)?/?>"
 
@@ -57,7 +63,10 @@ _PATTERNS = (
     ),
     (SCRIPT, r"<(?P<name>script|style|svg|template)\b[^>]*>.*?</(?P=name)\s*>"),
     (CONTROL, r"<(?P<name>button|select|option|textarea|noscript)\b[^>]*>.*?</(?P=name)\s*>"),
-    (DIRECTIVE, r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*|^[ \t>:]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*"),
+    (
+        DIRECTIVE,
+        r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*|^[ \t>:]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*",
+    ),
     (
         DIRECTIVE,
         r"^[ \t]*(?:import\s[^\n]*?['\"][^\n]*|import \{[^}]*\} from[^\n]*)|^export (?:[^\n]+\n)+|\[![A-Za-z]+[^\]]*\]",
@@ -90,7 +99,9 @@ _PATTERNS = (
     (NUMBER, r"^[ \t>]*(?:[-*+][ \t]+)*\d{1,9}[.)](?=\s)"),
     (BOX, r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]"),
 )
-PATTERNS = tuple((reason, re.compile(pattern, re.DOTALL | re.MULTILINE)) for reason, pattern in _PATTERNS)
+PATTERNS = tuple(
+    (reason, re.compile(pattern, re.DOTALL | re.MULTILINE)) for reason, pattern in _PATTERNS
+)
 
 
 # Of reStructuredText: directives with what readers do not see of them, and marks within lines.
@@ -101,7 +112,10 @@ _REST_UNSEEN = (
 )
 _REST_BODY = r"(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*"
 _REST_PATTERNS = (
-    (DIRECTIVE, rf"^(?P<indent>[ \t]*)\.\. +(?:(?!rst:role)[a-z]+:)?(?:{_REST_UNSEEN})::[^\n]*{_REST_BODY}"),
+    (
+        DIRECTIVE,
+        rf"^(?P<indent>[ \t]*)\.\. +(?:(?!rst:role)[a-z]+:)?(?:{_REST_UNSEEN})::[^\n]*{_REST_BODY}",
+    ),
     (DEFINITION, r"^[ \t]*\.\. +(?:_[^\n]*|__:[^\n]*)|^[ \t]*__ \S+$"),
     (DEFINITION, rf"^(?P<indent>[ \t]*)\.\. +\|[^\n]*{_REST_BODY}"),
     (FOOTNOTE, r"\.\. +\[[^\]\n]+\](?=\s)|\[[\w#*.-]+\]_"),
@@ -111,8 +125,14 @@ _REST_PATTERNS = (
         r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math|(?:py:|js:)?module)::(?: [^\n]*)?"
         r"|^[ \t]*\.\. +[\w:+.-]+::",
     ),
-    (COMMENT, rf"^(?P<indent>[ \t]*)\.\.(?! +[\w+.-]+(?::[\w+.-]+)*::(?:\s|$))(?: +[^\n]*)?{_REST_BODY}"),
-    (DIRECTIVE, r"(?<=::)(?:[^\n]*\n)(?:[ \t]+:[\w-]+:(?: [^\n]*)?\n)+|^[ \t]+:[\w-]+:(?: [^\n]*)?$|^:[\w-]+:$"),
+    (
+        COMMENT,
+        rf"^(?P<indent>[ \t]*)\.\.(?! +[\w+.-]+(?::[\w+.-]+)*::(?:\s|$))(?: +[^\n]*)?{_REST_BODY}",
+    ),
+    (
+        DIRECTIVE,
+        r"(?<=::)(?:[^\n]*\n)(?:[ \t]+:[\w-]+:(?: [^\n]*)?\n)+|^[ \t]+:[\w-]+:(?: [^\n]*)?$|^:[\w-]+:$",
+    ),
     (DIRECTIVE, r"(?<![\w:]):[A-Za-z][\w:+.-]*:(?=`)|(?<=`):[a-z]+:"),
     (TARGET, r"(?<=`)[^`<]*(?P<alt>)<[^<>`]+>(?=`)|(?<=:`)~[\w.-]*\.(?=\w+(?:\(\))?`)"),
 )
@@ -144,7 +164,9 @@ class Source:
         if front:
             self._paint(0, front.end(), FRONT_MATTER)
         self._read_fences()
-        self.fences += [match.span() for match in _PRE.finditer(text) if not self.is_fenced(match.start())]
+        self.fences += [
+            match.span() for match in _PRE.finditer(text) if not self.is_fenced(match.start())
+        ]
         self.fences.sort()
         unfenced = _masked(text, (*self.fences, *self.marks), "\n")
         inline = [match.span() for match in _INLINE_CODE.finditer(unfenced, self.start)]
@@ -152,7 +174,11 @@ class Source:
         self.masked = _masked(unfenced, inline, "\n`")
         for reason, pattern in PATTERNS:
             for match in pattern.finditer(self.masked, self.start):
-                start = match.end("alt") if "alt" in pattern.groupindex and match["alt"] is not None else match.start()
+                start = (
+                    match.end("alt")
+                    if "alt" in pattern.groupindex and match["alt"] is not None
+                    else match.start()
+                )
                 self._paint(start, match.end(), reason)
         for start, end in [match.span() for match in _PRE.finditer(text)]:
             for reason, pattern in ((TAG, _TAG), (ENTITY, r"&#?\w+;")):
@@ -164,13 +190,17 @@ class Source:
         for match in _ROLE_TARGET.finditer(text):
             self._paint(*match.span(1), TARGET)
         for match in re.finditer(_TAG, text):  # attributes may hold backticks
-            if not self.is_code(match.start()) and not any(first <= match.start() < last for first, last in inline):
+            if not self.is_code(match.start()) and not any(
+                first <= match.start() < last for first, last in inline
+            ):
                 self._paint(*match.span(), TAG)
 
     def _read_restructured(self) -> None:
         for reason, pattern in _REST_PATTERNS:
             for match in re.finditer(pattern, self.text, re.MULTILINE):
-                start = match.end("alt") if match.groupdict().get("alt") is not None else match.start()
+                start = (
+                    match.end("alt") if match.groupdict().get("alt") is not None else match.start()
+                )
                 self._paint(start, match.end(), reason)
 
     def is_code(self, at: int) -> bool:
@@ -184,7 +214,9 @@ class Source:
     def rendered(self) -> str:
         """Return the text that markdown-it and lxml show, without code and without what is a directive."""
         shown = [
-            " " if reason in (DIRECTIVE, FRONT_MATTER, ICON, ATTRIBUTES) and character != "\n" else character
+            " "
+            if reason in (DIRECTIVE, FRONT_MATTER, ICON, ATTRIBUTES) and character != "\n"
+            else character
             for character, reason in zip(self.text, self.reasons, strict=True)
         ]
         return rendered("".join(shown))
@@ -202,7 +234,9 @@ class Source:
                 self.reasons[at] = reason
 
     def _read_fences(self) -> None:
-        opened: tuple[str, int, int] | None = None  # mark, where its body and where its fence starts
+        opened: tuple[str, int, int] | None = (
+            None  # mark, where its body and where its fence starts
+        )
         commented = False
         containers: list[str] = []
         unseen = ""
@@ -215,8 +249,15 @@ class Source:
             stripped = line.strip(" \t>\r\n")
             if opened:
                 mark, body, _ = opened
-                is_near = len(line) - len(line.lstrip()) < column + 4  # else it is code to CommonMark
-                if is_near and stripped and not stripped.strip(mark[0]) and len(stripped) >= len(mark):
+                is_near = (
+                    len(line) - len(line.lstrip()) < column + 4
+                )  # else it is code to CommonMark
+                if (
+                    is_near
+                    and stripped
+                    and not stripped.strip(mark[0])
+                    and len(stripped) >= len(mark)
+                ):
                     if unseen:
                         self._paint(body, start, DIRECTIVE)
                     else:
@@ -233,7 +274,12 @@ class Source:
             mark, info = match["mark"], match["info"]
             directive = _DIRECTIVE_INFO.match(info)
             name = directive["name"].lower() if directive else ""
-            if containers and not info.strip() and mark[0] == containers[-1][0] and len(mark) >= len(containers[-1]):
+            if (
+                containers
+                and not info.strip()
+                and mark[0] == containers[-1][0]
+                and len(mark) >= len(containers[-1])
+            ):
                 containers.pop()
                 self.marks.append((start, at))
                 self._paint(start, at, CODE_MARK)

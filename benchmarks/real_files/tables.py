@@ -50,9 +50,17 @@ def csv_rows(text: str) -> Iterator[Row]:
     """Yield the rows of a table in CSV."""
     first = text.partition("\n")[0]
     delimiter = max(",;\t|:", key=first.count)
-    table = [row for row in csv.reader(StringIO(text), delimiter=delimiter) if any(cell.strip() for cell in row)]
+    table = [
+        row
+        for row in csv.reader(StringIO(text), delimiter=delimiter)
+        if any(cell.strip() for cell in row)
+    ]
     for row in table[1:]:
-        cells = [(name.strip(), cell.strip()) for name, cell in zip(table[0], row, strict=False) if cell.strip()]
+        cells = [
+            (name.strip(), cell.strip())
+            for name, cell in zip(table[0], row, strict=False)
+            if cell.strip()
+        ]
         yield Row("csv", cells)
 
 
@@ -67,7 +75,9 @@ def is_named(row: Row, propositions: Sequence[str]) -> bool:
     key = "" if is_header else letters(row.cells[0][1])
     for name, cell in row.cells:
         text = letters(cell)
-        pieces = [text] if len(text) < LONG else [text[:PIECE], text[-PIECE:]]  # a long cell is several propositions
+        pieces = (
+            [text] if len(text) < LONG else [text[:PIECE], text[-PIECE:]]
+        )  # a long cell is several propositions
         for piece in pieces:
             parts = {letters(name), piece, key if len(key) < LONG else ""}
             if not any(all(part in proposition for part in parts) for proposition in propositions):
@@ -83,7 +93,10 @@ def _pipe_rows(source: Source) -> Iterator[Row]:
     number = 1
     while number < len(lines):
         is_rule = (
-            _RULE.match(lines[number]) and "|" in lines[number - 1] and "-" in lines[number] and "|" in lines[number]
+            _RULE.match(lines[number])
+            and "|" in lines[number - 1]
+            and "-" in lines[number]
+            and "|" in lines[number]
         )
         if not is_rule or source.is_code(starts[number]) or source.reasons[starts[number]]:
             number += 1
@@ -91,7 +104,9 @@ def _pipe_rows(source: Source) -> Iterator[Row]:
         end = number + 1
         while end < len(lines) and lines[end].strip(" \t>") and "|" in lines[end]:
             end += 1
-        block = "\n".join(re.sub(r"^(?:[ \t>]|[-*+][ \t])*", "", line) for line in lines[number - 1 : end])
+        block = "\n".join(
+            re.sub(r"^(?:[ \t>]|[-*+][ \t])*", "", line) for line in lines[number - 1 : end]
+        )
         yield from _parsed_rows(block)
         number = end
 
@@ -107,7 +122,9 @@ def _parsed_rows(block: str) -> Iterator[Row]:
             if not names:
                 names = cells or [""]
             else:
-                filled = [(name, cell) for name, cell in zip(names, cells, strict=False) if letters(cell)]
+                filled = [
+                    (name, cell) for name, cell in zip(names, cells, strict=False) if letters(cell)
+                ]
                 if filled:
                     yield Row("markdown", filled)
             cells = []
@@ -138,7 +155,8 @@ def _html_rows(source: Source) -> Iterator[Row]:
             continue
         rows = table.xpath(".//tr")
         if any(
-            cell.get("colspan", "1") != "1" or cell.get("rowspan", "1") != "1" for cell in table.xpath(".//td|.//th")
+            cell.get("colspan", "1") != "1" or cell.get("rowspan", "1") != "1"
+            for cell in table.xpath(".//td|.//th")
         ):
             continue
         names: list[str] = []
@@ -150,7 +168,9 @@ def _html_rows(source: Source) -> Iterator[Row]:
                     break  # nothing says that it is a header
                 names = texts
                 continue
-            filled = [(name, cell) for name, cell in zip(names, texts, strict=False) if letters(cell)]
+            filled = [
+                (name, cell) for name, cell in zip(names, texts, strict=False) if letters(cell)
+            ]
             if filled:
                 yield Row("html", filled)
 

@@ -59,7 +59,11 @@ class Counts(NamedTuple):
         precision = 100 * self.right / max(self.found, 1)
         recall = 100 * self.right / max(self.asked, 1)
         figures = f"{precision:.1f} / {recall:.1f}"
-        return f"{figures} / {100 * self.faultless / max(self.texts, 1):.0f}" if with_texts else figures
+        return (
+            f"{figures} / {100 * self.faultless / max(self.texts, 1):.0f}"
+            if with_texts
+            else figures
+        )
 
 
 def bare(text: str) -> str:
@@ -81,7 +85,12 @@ def golden_rules(path: Path) -> Iterator[Case]:
         else:
             continue
         case = [_literal(part) for part in parts]
-        if len(case) == 2 and isinstance(case[0], str) and isinstance(case[1], list) and all(map(_is_text, case[1])):
+        if (
+            len(case) == 2
+            and isinstance(case[0], str)
+            and isinstance(case[1], list)
+            and all(map(_is_text, case[1]))
+        ):
             text, sentences = case
             if bare(text) == bare("".join(sentences)):
                 yield Case(text, sentences)
@@ -111,10 +120,14 @@ def treebank(folder: Path, part: str) -> Iterator[Case]:
             if sentences and (starts if has_paragraphs else len(sentences) == GROUP):
                 yield _joined(sentences, spaces)
                 sentences, spaces = [], []
-            sentence = next((line[9:] for line in lines if line.startswith("# text = ")), "").strip()
+            sentence = next(
+                (line[9:] for line in lines if line.startswith("# text = ")), ""
+            ).strip()
             if sentence:
                 sentences.append(sentence)
-                is_unspaced = "SpaceAfter=No" in lines[-1] and (has_paragraphs or not sentence[-1].isascii())
+                is_unspaced = "SpaceAfter=No" in lines[-1] and (
+                    has_paragraphs or not sentence[-1].isascii()
+                )
                 spaces.append("" if is_unspaced else " ")
         if sentences:
             yield _joined(sentences, spaces)
@@ -164,7 +177,10 @@ def syntok_splitter(language: str) -> Splitter | None:
     def split(text: str) -> list[str]:
         paragraphs = segmenter.analyze(text)
         tokens = [sentence for paragraph in paragraphs for sentence in paragraph]
-        return ["".join(token.spacing + token.value for token in sentence).strip() for sentence in tokens]
+        return [
+            "".join(token.spacing + token.value for token in sentence).strip()
+            for sentence in tokens
+        ]
 
     return split if language in ("en", "de", "es") else None
 
@@ -189,7 +205,9 @@ SPLITTERS: dict[str, Callable[[str], Splitter | None]] = {
 }
 
 
-def measure(name: str, language: str, cases: Sequence[Case], splitters: Sequence[str], *, with_texts: bool) -> None:
+def measure(
+    name: str, language: str, cases: Sequence[Case], splitters: Sequence[str], *, with_texts: bool
+) -> None:
     cells = []
     for splitter in splitters:
         split = SPLITTERS[splitter](language)
@@ -210,28 +228,45 @@ def show_faults(name: str, cases: Sequence[Case]) -> None:
         text = bare(case.text)
         for place in sorted(asked ^ found_ends(case, ours)):
             kind = "missing" if place in asked else "false"
-            print(f"{name}\t{kind}\t{text[max(0, place - 40) : place]} ‖ {text[place : place + 25]}")
+            print(
+                f"{name}\t{kind}\t{text[max(0, place - 40) : place]} ‖ {text[place : place + 25]}"
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rules", type=Path, help="folder of pySBD's tests/lang")
-    parser.add_argument("--treebanks", type=Path, help="folder of treebanks' folders, UD_German-GSD and so on")
+    parser.add_argument(
+        "--treebanks", type=Path, help="folder of treebanks' folders, UD_German-GSD and so on"
+    )
     parser.add_argument("--part", default="test", help="train, dev or test")
     parser.add_argument("--splitters", default="factoid", help=f"some of {','.join(SPLITTERS)}")
     parser.add_argument("--only", default="", help="name of a language or treebank")
-    parser.add_argument("--faults", action="store_true", help="print the ends that ours gets wrong instead")
+    parser.add_argument(
+        "--faults", action="store_true", help="print the ends that ours gets wrong instead"
+    )
     options = parser.parse_args()
     splitters = options.splitters.split(",")
     groups: list[tuple[str, str, list[Case], bool]] = []
     if options.rules:
         for path in sorted(options.rules.glob("test_*.py")):
             name = path.stem.removeprefix("test_").removesuffix("_clean")
-            groups.append((path.stem.removeprefix("test_"), CODES[name], list(golden_rules(path)), True))
+            groups.append(
+                (path.stem.removeprefix("test_"), CODES[name], list(golden_rules(path)), True)
+            )
     if options.treebanks:
         for folder in sorted(options.treebanks.iterdir()):
             name = folder.name.removeprefix("UD_")
-            groups.append((name, CODES[name.partition("-")[0].lower()], list(treebank(folder, options.part)), False))
+            groups.append(
+                (
+                    name,
+                    CODES[name.partition("-")[0].lower()],
+                    list(treebank(folder, options.part)),
+                    False,
+                )
+            )
     if not options.faults:
         print(f"| | ends | {' | '.join(splitters)} |\n|---|--:|{'---|' * len(splitters)}")
     for name, language, cases, with_texts in groups:

@@ -51,7 +51,9 @@ def main() -> None:
             processes = {}
             for name in names:
                 try:
-                    processes[name] = opened(stack, name, corpus, work, stored[name], times=arguments.loads)
+                    processes[name] = opened(
+                        stack, name, corpus, work, stored[name], times=arguments.loads
+                    )
                 except Failed as reason:
                     stored[name]["load cannot"] = str(reason)
             searched = search(processes, corpus, rounds=arguments.rounds, seconds=arguments.seconds)
@@ -64,30 +66,61 @@ def main() -> None:
     if arguments.into:
         fill(arguments.into, arguments.table, text)
     if arguments.json:
-        records = {name: {kind: own.record() for kind, own in kinds.items()} for name, kinds in searched.items()}
+        records = {
+            name: {kind: own.record() for kind, own in kinds.items()}
+            for name, kinds in searched.items()
+        }
         arguments.json.write_text(json.dumps({"stored": stored, "searched": records}, indent=1))
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--units", type=int, default=200_000)
     parser.add_argument("--passages", type=int, default=None, help="default: a fifth of the units")
     parser.add_argument("--dim", type=int, default=384)
-    parser.add_argument("--squad", type=Path, metavar="FILE", help="propositions and questions of a SQuAD file instead")
-    parser.add_argument("--contestants", type=lambda text: text.split(","), default=list(CONTESTANTS), metavar="A,B")
+    parser.add_argument(
+        "--squad",
+        type=Path,
+        metavar="FILE",
+        help="propositions and questions of a SQuAD file instead",
+    )
+    parser.add_argument(
+        "--contestants", type=lambda text: text.split(","), default=list(CONTESTANTS), metavar="A,B"
+    )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--loads", type=int, default=3, help="times that each is opened in a new process")
-    parser.add_argument("--seconds", type=float, default=0.7, help="that one contestant gets for a turn, about")
-    parser.add_argument("--small", action="store_true", help="2 000 units, 2 rounds, factoid and FAISS unless told")
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="keep what is built here, and use what is there")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write the tables between the markers of this page")
-    parser.add_argument("--table", default="store", metavar="NAME", help="name of the markers (default: store)")
+    parser.add_argument(
+        "--loads", type=int, default=3, help="times that each is opened in a new process"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=0.7, help="that one contestant gets for a turn, about"
+    )
+    parser.add_argument(
+        "--small", action="store_true", help="2 000 units, 2 rounds, factoid and FAISS unless told"
+    )
+    parser.add_argument(
+        "--work", type=Path, metavar="FOLDER", help="keep what is built here, and use what is there"
+    )
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="PAGE",
+        help="write the tables between the markers of this page",
+    )
+    parser.add_argument(
+        "--table", default="store", metavar="NAME", help="name of the markers (default: store)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures here")
     if "--small" in sys.argv:
-        parser.set_defaults(units=2000, dim=64, rounds=2, loads=1, seconds=0.02, contestants=["raw", "factoid"])
+        parser.set_defaults(
+            units=2000, dim=64, rounds=2, loads=1, seconds=0.02, contestants=["raw", "factoid"]
+        )
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.contestants if name not in CONTESTANTS]:
-        parser.error(f"unknown contestants {', '.join(unknown)}; there are {', '.join(CONTESTANTS)}")
+        parser.error(
+            f"unknown contestants {', '.join(unknown)}; there are {', '.join(CONTESTANTS)}"
+        )
     if arguments.passages is None:
         arguments.passages = arguments.units // 5
     return arguments
@@ -113,7 +146,9 @@ def prepare(folder: Path, arguments: argparse.Namespace) -> Corpus:
         from benchmarks.store.squad import squad
 
         given = squad(arguments.squad)
-        return corpora.from_vectors(folder, given.vectors, given.parents, given.queries, extra=_EXTRA)
+        return corpora.from_vectors(
+            folder, given.vectors, given.parents, given.queries, extra=_EXTRA
+        )
     return corpora.make(
         folder,
         units=arguments.units,
@@ -137,13 +172,17 @@ def build(name: str, corpus: Corpus, work: Path) -> dict[str, Any]:
         except Failed as reason:
             print(f"{name} is left out: {reason} while it adds", file=sys.stderr)
             return {"failed": str(reason)}
-        print(f"  {owner}: built in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        print(
+            f"  {owner}: built in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True
+        )
         figures = {"added": corpus.units / done["seconds"], "bytes": done["bytes"] / corpus.units}
         record.write_text(json.dumps(figures | {"build peak": done["peak"] / _GIB}))
     return dict(json.loads(record.read_text()))
 
 
-def opened(stack: ExitStack, name: str, corpus: Corpus, work: Path, stored: dict[str, Any], *, times: int) -> Process:
+def opened(
+    stack: ExitStack, name: str, corpus: Corpus, work: Path, stored: dict[str, Any], *, times: int
+) -> Process:
     """Open a contestant some times, each in a new process, and keep the last."""
     took = []
     for at in range(times):
@@ -178,7 +217,9 @@ def add(name: str, corpus: Corpus, work: Path, stored: dict[str, Any]) -> None:
 
 
 def heading(corpus: Corpus, arguments: argparse.Namespace) -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     what = "propositions of SQuAD v1.1" if arguments.squad else "synthetic vectors"
     return (
         f"{corpus.units:,} units of {corpus.dim} dimensions in {corpus.passages:,} passages ({what}); "

@@ -40,7 +40,10 @@ class LangChainFaiss(OneByOne):
     def open(self, folder: Path, corpus: Corpus) -> None:
         self.folder, self.metadata = folder, corpus.metadata()
         self.store = self.FAISS.load_local(
-            str(folder), self.embeddings, allow_dangerous_deserialization=True, distance_strategy=self.strategy
+            str(folder),
+            self.embeddings,
+            allow_dangerous_deserialization=True,
+            distance_strategy=self.strategy,
         )
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
@@ -97,17 +100,28 @@ class LlamaIndexFaiss(OneByOne):
 
     def __init__(self) -> None:
         import faiss
-        from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex, load_index_from_storage
+        from llama_index.core import (
+            MockEmbedding,
+            StorageContext,
+            VectorStoreIndex,
+            load_index_from_storage,
+        )
         from llama_index.vector_stores.faiss import FaissMapVectorStore
 
         self.faiss, self.Store, self.StorageContext = faiss, FaissMapVectorStore, StorageContext
-        self.VectorStoreIndex, self.load, self.embedding = VectorStoreIndex, load_index_from_storage, MockEmbedding
+        self.VectorStoreIndex, self.load, self.embedding = (
+            VectorStoreIndex,
+            load_index_from_storage,
+            MockEmbedding,
+        )
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.folder, self.metadata = folder, corpus.metadata()
         store = self.Store(self.faiss.IndexIDMap2(self.faiss.IndexFlatIP(corpus.dim)))
         context = self.StorageContext.from_defaults(vector_store=store)
-        self.index: Any = self.VectorStoreIndex([], storage_context=context, embed_model=self.embedding(corpus.dim))
+        self.index: Any = self.VectorStoreIndex(
+            [], storage_context=context, embed_model=self.embedding(corpus.dim)
+        )
         for batch in batches:
             self.index.insert_nodes(nodes(batch, self.metadata))
         context.persist(str(folder))
@@ -123,7 +137,11 @@ class LlamaIndexFaiss(OneByOne):
 
     def parents(self, query: Floats, k: int) -> list[str]:
         retriever = self.index.as_retriever(similarity_top_k=k)
-        return list(dict.fromkeys(found.node.metadata["passage"] for found in retriever.retrieve(bundle(query))))
+        return list(
+            dict.fromkeys(
+                found.node.metadata["passage"] for found in retriever.retrieve(bundle(query))
+            )
+        )
 
     def add(self, batch: Batch) -> None:
         self.index.insert_nodes(nodes(batch, self.metadata))
@@ -172,7 +190,11 @@ def nodes(batch: Batch, metadata: list[dict[str, Any]], *, passages: bool = Fals
         source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=f"d{passage}")}
         fields = {"passage": f"p{passage}", **metadata[passage]}
         if passages:
-            fields = {**metadata[passage], "granularity": "proposition", "passage_id": f"p{passage}"}
+            fields = {
+                **metadata[passage],
+                "granularity": "proposition",
+                "passage_id": f"p{passage}",
+            }
             if passage != seen:
                 seen = passage
                 count = int(np.searchsorted(batch.parents, passage, side="right")) - position
@@ -189,7 +211,11 @@ def nodes(batch: Batch, metadata: list[dict[str, Any]], *, passages: bool = Fals
             source = source | {NodeRelationship.PARENT: RelatedNodeInfo(node_id=f"p{passage}")}
         made.append(
             TextNode(
-                id_=f"u{row}", text=unit_text(row), metadata=fields, relationships=source, embedding=vector.tolist()
+                id_=f"u{row}",
+                text=unit_text(row),
+                metadata=fields,
+                relationships=source,
+                embedding=vector.tolist(),
             )
         )
     return made
@@ -202,7 +228,9 @@ def bundle(query: Floats) -> Any:
     return QueryBundle("q", embedding=query.tolist())
 
 
-def retrieve(index: Any, query: Floats, k: int, condition: Condition | None = None, **options: Any) -> list[str]:
+def retrieve(
+    index: Any, query: Floats, k: int, condition: Condition | None = None, **options: Any
+) -> list[str]:
     """Return the ids of the nodes that an index's retriever finds."""
     from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
@@ -210,4 +238,7 @@ def retrieve(index: Any, query: Floats, k: int, condition: Condition | None = No
         operator = FilterOperator.EQ if condition.operator == "eq" else FilterOperator.LT
         one = MetadataFilter(key=condition.key, value=condition.value, operator=operator)
         options["filters"] = MetadataFilters(filters=[one])
-    return [found.node.node_id for found in index.as_retriever(similarity_top_k=k, **options).retrieve(bundle(query))]
+    return [
+        found.node.node_id
+        for found in index.as_retriever(similarity_top_k=k, **options).retrieve(bundle(query))
+    ]

@@ -99,7 +99,10 @@ def _installed(module: str) -> bool:
 
 
 _FAISS = {"faiss": "faiss-cpu"}
-_LANGCHAIN = {"langchain_core": "langchain-core", "langchain_text_splitters": "langchain-text-splitters"}
+_LANGCHAIN = {
+    "langchain_core": "langchain-core",
+    "langchain_text_splitters": "langchain-text-splitters",
+}
 _COMMUNITY = _FAISS | {"langchain_community": "langchain-community"}
 _LLAMA_INDEX = _FAISS | {"llama_index.core": "llama-index-core"}
 _EXHAUSTIVE = "by hand: filters and parents fetch as many units as it takes"
@@ -112,8 +115,15 @@ CONTESTANTS = {
         _FAISS,
         remark="vectors and columns of numbers only, no texts; parents and filters by hand",
     ),
-    "factoid": Entry("factoid `UnitStore`", "factoid_stores:Core", _FAISS, remark="keeps the passages' texts, too"),
-    "factoid-hnsw": Entry("factoid `UnitStore`, HNSW32", "factoid_stores:Graph", _FAISS, remark="keeps as much"),
+    "factoid": Entry(
+        "factoid `UnitStore`",
+        "factoid_stores:Core",
+        _FAISS,
+        remark="keeps the passages' texts, too",
+    ),
+    "factoid-hnsw": Entry(
+        "factoid `UnitStore`, HNSW32", "factoid_stores:Graph", _FAISS, remark="keeps as much"
+    ),
     "factoid-codes": Entry(
         "factoid `UnitStore`, codes",
         "factoid_stores:Codes",
@@ -126,7 +136,9 @@ CONTESTANTS = {
         _FAISS | _LANGCHAIN,
         remark="adding includes the splitting of documents",
     ),
-    "factoid-llama-index": Entry("factoid `MultiGranularFaissVectorStore`", "factoid_stores:LlamaIndex", _LLAMA_INDEX),
+    "factoid-llama-index": Entry(
+        "factoid `MultiGranularFaissVectorStore`", "factoid_stores:LlamaIndex", _LLAMA_INDEX
+    ),
     "langchain-community": Entry(
         "langchain-community `FAISS`",
         "community:LangChainFaiss",

@@ -67,7 +67,9 @@ class Corpus:
         """Return vectors of units, the extra ones too. They are read, not mapped: a mapped page would count as memory."""
         count = (self.units + self.extra if end is None else end) - start
         path = Path(self.folder) / "vectors.f32"
-        return np.fromfile(path, np.float32, count * self.dim, offset=4 * start * self.dim).reshape(count, self.dim)
+        return np.fromfile(path, np.float32, count * self.dim, offset=4 * start * self.dim).reshape(
+            count, self.dim
+        )
 
     def batches(self, *, extra: bool = False) -> Iterator[Batch]:
         """Yield the corpus in batches of whole passages, or what is added later as one."""
@@ -78,15 +80,21 @@ class Corpus:
             end = last if extra else min(max(end, first + 1), last)
             rows = np.arange(starts[first], starts[end])
             yield Batch(
-                np.arange(first, end), rows, parents[rows[0] : rows[-1] + 1], self.vectors(rows[0], rows[-1] + 1)
+                np.arange(first, end),
+                rows,
+                parents[rows[0] : rows[-1] + 1],
+                self.vectors(rows[0], rows[-1] + 1),
             )
             first = end
 
     def metadata(self) -> list[dict[str, Any]]:
         """Return the metadata of each passage, which its units share."""
-        columns = zip(*(self.column(name).tolist() for name in ("year", "category", "author")), strict=True)
+        columns = zip(
+            *(self.column(name).tolist() for name in ("year", "category", "author")), strict=True
+        )
         return [
-            {"year": year, "category": f"c{category}", "author": f"a{author}"} for year, category, author in columns
+            {"year": year, "category": f"c{category}", "author": f"a{author}"}
+            for year, category, author in columns
         ]
 
 
@@ -102,7 +110,9 @@ def number(text: object) -> int:
     return int(text)  # type: ignore[call-overload, no-any-return]
 
 
-def make(folder: Path, *, units: int, passages: int, dim: int, queries: int, extra: int, seed: int = 0) -> Corpus:
+def make(
+    folder: Path, *, units: int, passages: int, dim: int, queries: int, extra: int, seed: int = 0
+) -> Corpus:
     """Write a synthetic corpus: a unit is its topic, its passage and something of its own; a query is near some unit.
 
     Passages have very different sizes, so that a query's best units are often of few passages.
@@ -117,13 +127,20 @@ def make(folder: Path, *, units: int, passages: int, dim: int, queries: int, ext
     with (folder / "vectors.f32").open("wb") as file:
         for first in range(0, len(sizes), 2000):
             chosen = slice(first, first + 2000)
-            centres = topics[of_topic[chosen]] * 0.35**0.5 + _directions(random, len(sizes[chosen]), dim) * 0.35**0.5
+            centres = (
+                topics[of_topic[chosen]] * 0.35**0.5
+                + _directions(random, len(sizes[chosen]), dim) * 0.35**0.5
+            )
             noise = _directions(random, int(sizes[chosen].sum()), dim) * 0.3**0.5
             _unit_length(np.repeat(centres, sizes[chosen], axis=0) + noise).tofile(file)
-    return _finish(folder, sizes, units=units, passages=passages, dim=dim, queries=queries, random=random)
+    return _finish(
+        folder, sizes, units=units, passages=passages, dim=dim, queries=queries, random=random
+    )
 
 
-def from_vectors(folder: Path, vectors: Floats, parents: Integers, asked: Floats, *, extra: int) -> Corpus:
+def from_vectors(
+    folder: Path, vectors: Floats, parents: Integers, asked: Floats, *, extra: int
+) -> Corpus:
     """Write a corpus of given vectors, those of one passage together; the last `extra` units or so are added later."""
     random = np.random.default_rng(0)
     sizes = np.bincount(parents)
@@ -132,7 +149,15 @@ def from_vectors(folder: Path, vectors: Floats, parents: Integers, asked: Floats
     vectors.astype(np.float32).tofile(folder / "vectors.f32")
     counts = {"units": int(sizes[:-later].sum()), "passages": len(sizes) - later}
     chosen = asked[random.permutation(len(asked))]
-    return _finish(folder, sizes, **counts, dim=vectors.shape[1], queries=len(chosen), random=random, asked=chosen)
+    return _finish(
+        folder,
+        sizes,
+        **counts,
+        dim=vectors.shape[1],
+        queries=len(chosen),
+        random=random,
+        asked=chosen,
+    )
 
 
 def _finish(
@@ -152,7 +177,11 @@ def _finish(
         stored = np.memmap(folder / "vectors.f32", np.float32, "r", shape=(int(starts[-1]), dim))
         near = stored[np.sort(random.choice(units, queries))][random.permutation(queries)]
         asked = _unit_length(near * 0.6**0.5 + _directions(random, queries, dim) * 0.4**0.5)
-    columns: dict[str, Any] = {"starts": starts, "parents": np.repeat(np.arange(len(sizes)), sizes), "queries": asked}
+    columns: dict[str, Any] = {
+        "starts": starts,
+        "parents": np.repeat(np.arange(len(sizes)), sizes),
+        "queries": asked,
+    }
     for name, values in (("year", YEARS), ("category", CATEGORIES), ("author", corpus.authors)):
         own = random.permutation(passages) % values  # every value as often
         columns[name] = np.concatenate([own, random.integers(0, values, len(sizes) - passages)])

@@ -21,7 +21,10 @@ class Chroma:
         import chromadb
         from chromadb.config import Settings
 
-        self.client_of, self.settings = chromadb.PersistentClient, Settings(anonymized_telemetry=False)
+        self.client_of, self.settings = (
+            chromadb.PersistentClient,
+            Settings(anonymized_telemetry=False),
+        )
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self._connect(folder, corpus)
@@ -39,11 +42,15 @@ class Chroma:
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
         where = condition and {condition.key: {f"${condition.operator}": condition.value}}
-        ids: list[str] = self.collection.query(query_embeddings=[query], n_results=k, where=where)["ids"][0]
+        ids: list[str] = self.collection.query(query_embeddings=[query], n_results=k, where=where)[
+            "ids"
+        ][0]
         return ids
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        ids: list[list[str]] = self.collection.query(query_embeddings=list(queries), n_results=k)["ids"]
+        ids: list[list[str]] = self.collection.query(query_embeddings=list(queries), n_results=k)[
+            "ids"
+        ]
         return ids
 
     def parents(self, query: Floats, k: int) -> list[str]:
@@ -85,7 +92,9 @@ class LanceDB(OneByOne):
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self._connect(folder, corpus)
-        self.table = self.database.create_table(_NAME, map(self._rows, batches), self._schema(corpus))
+        self.table = self.database.create_table(
+            _NAME, map(self._rows, batches), self._schema(corpus)
+        )
 
     def open(self, folder: Path, corpus: Corpus) -> None:
         self._connect(folder, corpus)
@@ -156,12 +165,20 @@ class Qdrant(OneByOne):
         self.client: Any = self.client_of(path=str(folder / "qdrant"))
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[int]:
-        found = self.client.query_points(_NAME, query, query_filter=self._filter(condition), limit=k)
+        found = self.client.query_points(
+            _NAME, query, query_filter=self._filter(condition), limit=k
+        )
         return [point.id for point in found.points]
 
     def units_batch(self, queries: Floats, k: int) -> list[list[int]]:
-        requests = [self.models.QueryRequest(query=query.tolist(), limit=k, with_payload=True) for query in queries]
-        return [[point.id for point in found.points] for found in self.client.query_batch_points(_NAME, requests)]
+        requests = [
+            self.models.QueryRequest(query=query.tolist(), limit=k, with_payload=True)
+            for query in queries
+        ]
+        return [
+            [point.id for point in found.points]
+            for found in self.client.query_batch_points(_NAME, requests)
+        ]
 
     def parents(self, query: Floats, k: int) -> list[str]:
         found = self.client.query_points_groups(_NAME, "passage", query, limit=k, group_size=1)
@@ -171,7 +188,9 @@ class Qdrant(OneByOne):
         payloads = unit_metadata(batch, self.metadata)
         for row, payload in zip(batch.rows.tolist(), payloads, strict=True):
             payload["text"] = unit_text(row)
-        points = self.models.Batch(ids=batch.rows.tolist(), vectors=batch.vectors.tolist(), payloads=payloads)
+        points = self.models.Batch(
+            ids=batch.rows.tolist(), vectors=batch.vectors.tolist(), payloads=payloads
+        )
         self.client.upsert(_NAME, points)
 
     def close(self) -> None:
@@ -181,7 +200,11 @@ class Qdrant(OneByOne):
         if condition is None:
             return None
         if condition.operator == "eq":
-            field = self.models.FieldCondition(key=condition.key, match=self.models.MatchValue(value=condition.value))
+            field = self.models.FieldCondition(
+                key=condition.key, match=self.models.MatchValue(value=condition.value)
+            )
         else:
-            field = self.models.FieldCondition(key=condition.key, range=self.models.Range(lt=condition.value))
+            field = self.models.FieldCondition(
+                key=condition.key, range=self.models.Range(lt=condition.value)
+            )
         return self.models.Filter(must=[field])

@@ -54,7 +54,14 @@ def memory_at(count: int, small: Point, large: Point) -> float:
 
 
 def seconds_at(
-    count: int, small: Point, large: Point, *, shards: int = 1, graph: bool = False, lists: int = 0, probes: int = 0
+    count: int,
+    small: Point,
+    large: Point,
+    *,
+    shards: int = 1,
+    graph: bool = False,
+    lists: int = 0,
+    probes: int = 0,
 ) -> float:
     """Return the seconds of a query at some count, over this many shards; lists and probes are those at that count."""
     own = count / shards

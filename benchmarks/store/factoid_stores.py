@@ -28,7 +28,9 @@ class Core:
         with self._store(folder) as store:
             for batch in batches:
                 self._put(store, batch, metadata)
-            store.search_by_vector(np.ones(corpus.dim, np.float32), 1)  # makes the index, which closing saves
+            store.search_by_vector(
+                np.ones(corpus.dim, np.float32), 1
+            )  # makes the index, which closing saves
 
     def open(self, folder: Path, corpus: Corpus) -> None:
         self.metadata = corpus.metadata()
@@ -43,7 +45,9 @@ class Core:
         return self._batch(queries, k, parents="unit")
 
     def parents(self, query: Floats, k: int) -> list[str]:
-        return [hit.unit.id for hit in self.store.search_by_vector(query, k, parameters=self.parameters)]
+        return [
+            hit.unit.id for hit in self.store.search_by_vector(query, k, parameters=self.parameters)
+        ]
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
         return self._batch(queries, k, parents="passage")
@@ -55,7 +59,9 @@ class Core:
         self.store.close()
 
     def _store(self, folder: Path) -> Any:
-        return self.UnitStore(folder / "store", encoder=None, granularities=["proposition"], **self.options)
+        return self.UnitStore(
+            folder / "store", encoder=None, granularities=["proposition"], **self.options
+        )
 
     def _put(self, store: Any, batch: Batch, metadata: list[dict[str, Any]]) -> None:
         kinds, units = self.Granularity, []
@@ -67,20 +73,44 @@ class Core:
             own, shared = f"p{passage}", metadata[passage]
             whole, start = " ".join(texts), 0
             units.append(
-                self.Unit(own, whole, kinds.PASSAGE, f"d{passage}", f"d{passage}", 0, len(whole), "", "", shared)
+                self.Unit(
+                    own,
+                    whole,
+                    kinds.PASSAGE,
+                    f"d{passage}",
+                    f"d{passage}",
+                    0,
+                    len(whole),
+                    "",
+                    "",
+                    shared,
+                )
             )
             vectors.append(None)
             for row, text in zip(rows.tolist(), texts, strict=True):
                 end = start + len(text)
                 units.append(
-                    self.Unit(f"u{row}", text, kinds.PROPOSITION, f"d{passage}", own, start, end, "", "", shared)
+                    self.Unit(
+                        f"u{row}",
+                        text,
+                        kinds.PROPOSITION,
+                        f"d{passage}",
+                        own,
+                        start,
+                        end,
+                        "",
+                        "",
+                        shared,
+                    )
                 )
                 vectors.append(batch.vectors[position])
                 start, position = end + 1, position + 1
         store.add(units, vectors=vectors)
 
     def _batch(self, queries: Floats, k: int, *, parents: str) -> list[list[str]]:
-        found = self.store.search_batch_by_vector(queries, k, parents=parents, parameters=self.parameters)
+        found = self.store.search_batch_by_vector(
+            queries, k, parents=parents, parameters=self.parameters
+        )
         return [[hit.unit.id for hit in hits] for hits in found]
 
 
@@ -110,7 +140,11 @@ class LangChain:
         from benchmarks.store.community import stored_embeddings
         from langchain_factoid import MultiGranularFAISS
 
-        self.Document, self.MultiGranularFAISS, self.embeddings = Document, MultiGranularFAISS, stored_embeddings()
+        self.Document, self.MultiGranularFAISS, self.embeddings = (
+            Document,
+            MultiGranularFAISS,
+            stored_embeddings(),
+        )
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.open(folder, corpus)
@@ -132,10 +166,14 @@ class LangChain:
         return [[hit.unit.text for hit in hits] for hits in self._batch(queries, k, parents="unit")]
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str | None]]:
-        return [[hit.unit.id for hit in hits] for hits in self._batch(queries, k, parents="document")]
+        return [
+            [hit.unit.id for hit in hits] for hits in self._batch(queries, k, parents="document")
+        ]
 
     def _batch(self, queries: Floats, k: int, **options: Any) -> Any:
-        return self.store.store.search_batch_by_vector(queries, k, granularity="sentence", **options)
+        return self.store.store.search_batch_by_vector(
+            queries, k, granularity="sentence", **options
+        )
 
     def parents(self, query: Floats, k: int) -> list[str | None]:
         return [document.id for document in self._search(query, k, parents="document")]
@@ -149,7 +187,11 @@ class LangChain:
         self.embeddings.hold(batch.vectors, int(batch.rows[0]))
         rows_of = np.split(batch.rows, np.flatnonzero(np.diff(batch.parents)) + 1)
         documents = [
-            self.Document(" ".join(map(unit_text, rows.tolist())), metadata=self.metadata[passage], id=f"p{passage}")
+            self.Document(
+                " ".join(map(unit_text, rows.tolist())),
+                metadata=self.metadata[passage],
+                id=f"p{passage}",
+            )
             for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True)
         ]
         self.store.add_documents(documents)
@@ -179,11 +221,15 @@ class LlamaIndex:
 
     def open(self, folder: Path, corpus: Corpus) -> None:
         self.metadata = corpus.metadata()
-        self.store = self.Store(folder / "store", granularities=("proposition",), **_exact(self.Store))
+        self.store = self.Store(
+            folder / "store", granularities=("proposition",), **_exact(self.Store)
+        )
         self.index = self.over(self.store, embed_model=self.embedding(corpus.dim))
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
-        return self.community.retrieve(self.index, query, k, condition, vector_store_kwargs={"parents": "unit"})
+        return self.community.retrieve(
+            self.index, query, k, condition, vector_store_kwargs={"parents": "unit"}
+        )
 
     def parents(self, query: Floats, k: int) -> list[str]:
         return self.community.retrieve(self.index, query, k)
@@ -214,5 +260,7 @@ def _where(condition: Condition | None) -> dict[str, Any] | None:
     if condition is None:
         return None
     return {
-        condition.key: condition.value if condition.operator == "eq" else {f"${condition.operator}": condition.value}
+        condition.key: condition.value
+        if condition.operator == "eq"
+        else {f"${condition.operator}": condition.value}
     }

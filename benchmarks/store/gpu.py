@@ -34,8 +34,12 @@ def main() -> None:
         arguments.vectors, arguments.rounds = 20_000, 1
     device = arguments.device.split(",")
     present = count_gpus()
-    print(f"{arguments.vectors:,} random vectors of {arguments.dim} d; {cards() or 'no GPU at hand: the CPU alone'}\n")
-    print("| index | batch | CPU queries/s | GPU queries/s | ratio | same ids | largest difference of scores |")
+    print(
+        f"{arguments.vectors:,} random vectors of {arguments.dim} d; {cards() or 'no GPU at hand: the CPU alone'}\n"
+    )
+    print(
+        "| index | batch | CPU queries/s | GPU queries/s | ratio | same ids | largest difference of scores |"
+    )
     print("|---|---|---|---|---|---|---|")
     for kind in arguments.kinds.split(";"):
         index = build(kind, arguments.vectors, arguments.dim)
@@ -46,13 +50,17 @@ def main() -> None:
             print(f"| {name} | {batch} | {row(index, gpu, batch, arguments)} |", flush=True)
 
 
-def row(index: VectorIndex, gpu: VectorIndex | None, batch: int, arguments: argparse.Namespace) -> str:
+def row(
+    index: VectorIndex, gpu: VectorIndex | None, batch: int, arguments: argparse.Namespace
+) -> str:
     """Search with both, in turns, and return the cells of a line."""
     queries = random_vectors(np.random.default_rng(7), batch, arguments.dim)
     parameters = {"nprobe": arguments.nprobe} if index.ability.lists else None
     times: dict[str, list[float]] = {"cpu": [], "gpu": []}
     found = {}
-    for turn in range(arguments.rounds + 1):  # the first is to warm up: it copies the index to the GPU
+    for turn in range(
+        arguments.rounds + 1
+    ):  # the first is to warm up: it copies the index to the GPU
         for name, searched in (("cpu", index), ("gpu", gpu)):
             if searched is None or (name == "cpu" and turn > arguments.cpu_rounds):
                 continue
@@ -65,7 +73,9 @@ def row(index: VectorIndex, gpu: VectorIndex | None, batch: int, arguments: argp
         return f"{cpu:,.1f} | no GPU | | | "
     fast = batch / statistics.median(times["gpu"])
     (scores, ids), (others, other_ids) = found["cpu"], found["gpu"]
-    same = np.mean([len(np.intersect1d(one, two)) / _K for one, two in zip(ids, other_ids, strict=True)])
+    same = np.mean(
+        [len(np.intersect1d(one, two)) / _K for one, two in zip(ids, other_ids, strict=True)]
+    )
     return f"{cpu:,.1f} | {fast:,.1f} | {fast / cpu:,.1f}x | {same:.2%} | {np.abs(scores - others).max():.1e}"
 
 
@@ -73,9 +83,15 @@ def build(kind: str, count: int, dim: int) -> VectorIndex:
     index = VectorIndex(dim, kind=kind)
     needed = check_kind(kind, dim).min_training
     if needed > count:
-        raise SystemExit(f"{kind} needs {needed:,} vectors to be trained: give more --vectors or other --kinds")
+        raise SystemExit(
+            f"{kind} needs {needed:,} vectors to be trained: give more --vectors or other --kinds"
+        )
     if not index.trained:
-        index.train(random_vectors(np.random.default_rng(1), min(count, check_kind(kind, dim).max_training), dim))
+        index.train(
+            random_vectors(
+                np.random.default_rng(1), min(count, check_kind(kind, dim).max_training), dim
+            )
+        )
     for first, block in blocks(count, dim):
         index.add(np.arange(first, first + len(block)), block)
     return index
@@ -97,7 +113,10 @@ def cards() -> str:
     if not count_gpus() or shutil.which("nvidia-smi") is None:
         return ""
     found = subprocess.run(
-        ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False
+        ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return ", ".join(found.stdout.split("\n")[:-1])
 
@@ -108,11 +127,17 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--kinds", default="Flat;IVF4096,Flat", help="parted by semicolons")
     parser.add_argument("--nprobe", type=int, default=64, help="lists that are searched")
-    parser.add_argument("--batches", type=lambda text: [int(each) for each in text.split(",")], default=[1, 64, 1024])
+    parser.add_argument(
+        "--batches",
+        type=lambda text: [int(each) for each in text.split(",")],
+        default=[1, 64, 1024],
+    )
     parser.add_argument("--device", default="cuda", help="parted by commas")
     parser.add_argument("--shard", action="store_true", help="several GPUs hold a part each")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--cpu-rounds", type=int, default=2, help="of them also on the CPU, which is slow")
+    parser.add_argument(
+        "--cpu-rounds", type=int, default=2, help="of them also on the CPU, which is slow"
+    )
     parser.add_argument("--dry-run", action="store_true", help="a small run, with or without a GPU")
     arguments = parser.parse_args()
     if arguments.dry_run:

@@ -54,7 +54,9 @@ class Corpus:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--passages", type=int, default=40_000)
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--queries", type=int, default=90)
@@ -68,7 +70,9 @@ def main() -> None:
     ):
         passages, propositions, blocks = [], [], []
         for start in range(0, arguments.passages, _BLOCK):
-            units, vectors = block(generator, start, min(_BLOCK, arguments.passages - start), arguments.dim)
+            units, vectors = block(
+                generator, start, min(_BLOCK, arguments.passages - start), arguments.dim
+            )
             store.add(units, vectors=vectors)
             is_passage = np.array([unit.granularity is Granularity.PASSAGE for unit in units])
             passages += itertools.compress(units, is_passage)
@@ -80,16 +84,22 @@ def main() -> None:
         if not arguments.no_peers:
             searches |= peers(corpus)
         rows = generator.integers(0, len(propositions), arguments.queries)
-        disturbed = corpus.vectors[rows] + generator.normal(0, 0.05, (len(rows), arguments.dim)).astype(np.float32)
+        disturbed = corpus.vectors[rows] + generator.normal(
+            0, 0.05, (len(rows), arguments.dim)
+        ).astype(np.float32)
         queries = disturbed / np.linalg.norm(disturbed, axis=1, keepdims=True)
         texts = ["what is " + " ".join(propositions[row].text.split()[:6]) for row in rows]
         times = measure(searches, queries, texts, slow=arguments.slow)
-    print(f"{arguments.passages * (1 + _FACTS):,} units of {arguments.dim} d; k = {_K}, {arguments.queries} queries\n")
+    print(
+        f"{arguments.passages * (1 + _FACTS):,} units of {arguments.dim} d; k = {_K}, {arguments.queries} queries\n"
+    )
     print("| search | ms, median | × propositions, median | queries |\n| :-- | --: | --: | --: |")
     base = times["propositions"]
     for name, values in times.items():
         ratio = statistics.median(value / base[place] for place, value in values.items())
-        print(f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | {len(values)} |")
+        print(
+            f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | {len(values)} |"
+        )
 
 
 def measure(
@@ -144,7 +154,9 @@ def langchain(corpus: Corpus) -> Iterator[tuple[str, Search]]:
 
     known = Known()
     pairs = zip((unit.text for unit in corpus.propositions), corpus.vectors.tolist(), strict=True)
-    store = FAISS.from_embeddings(pairs, known, distance_strategy=DistanceStrategy.MAX_INNER_PRODUCT)
+    store = FAISS.from_embeddings(
+        pairs, known, distance_strategy=DistanceStrategy.MAX_INNER_PRODUCT
+    )
     dense = store.as_retriever(search_kwargs={"k": _K})
     words = BM25Retriever.from_texts([unit.text for unit in corpus.passages], k=_K)
     both = EnsembleRetriever(retrievers=[dense, words], weights=[0.5, 0.5])
@@ -165,7 +177,9 @@ def qdrant(corpus: Corpus) -> Iterator[tuple[str, Search]]:
     client, name = QdrantClient(":memory:"), "units"
     client.create_collection(
         name,
-        vectors_config={"dense": models.VectorParams(size=corpus.vectors.shape[1], distance=models.Distance.DOT)},
+        vectors_config={
+            "dense": models.VectorParams(size=corpus.vectors.shape[1], distance=models.Distance.DOT)
+        },
         sparse_vectors_config={"words": models.SparseVectorParams(modifier=models.Modifier.IDF)},
     )
     numbers: dict[str, int] = {}
@@ -177,12 +191,18 @@ def qdrant(corpus: Corpus) -> Iterator[tuple[str, Search]]:
         return models.SparseVector(indices=list(counts), values=weights)
 
     def points() -> Iterator[Any]:
-        for row, (unit, vector) in enumerate(zip(corpus.propositions, corpus.vectors.tolist(), strict=True)):
+        for row, (unit, vector) in enumerate(
+            zip(corpus.propositions, corpus.vectors.tolist(), strict=True)
+        ):
             yield models.PointStruct(id=row, vector={"dense": vector}, payload={"text": unit.text})
         for row, unit in enumerate(corpus.passages, start=len(corpus.propositions)):
-            yield models.PointStruct(id=row, vector={"words": sparse(unit.text, _WORDS)}, payload={"text": unit.text})
+            yield models.PointStruct(
+                id=row, vector={"words": sparse(unit.text, _WORDS)}, payload={"text": unit.text}
+            )
 
-    with warnings.catch_warnings(action="ignore"):  # that local mode is not meant for so many points
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # that local mode is not meant for so many points
         client.upload_points(name, points(), wait=True)
 
     def dense(query: np.ndarray, _text: str) -> Any:
@@ -207,7 +227,9 @@ def qdrant(corpus: Corpus) -> Iterator[tuple[str, Search]]:
     yield "Qdrant, local mode, fused with words", both
 
 
-def block(generator: np.random.Generator, start: int, count: int, dim: int) -> tuple[list[Unit], np.ndarray]:
+def block(
+    generator: np.random.Generator, start: int, count: int, dim: int
+) -> tuple[list[Unit], np.ndarray]:
     """Return some passages with their propositions, and vectors of unit length."""
     syllables = [first + vowel for first, vowel in itertools.product("bdfgklmnprst", "aeio")]
     words = ["".join(pair) for pair in itertools.product(syllables, repeat=2)][:800]
@@ -230,7 +252,15 @@ def block(generator: np.random.Generator, start: int, count: int, dim: int) -> t
 
 def unit(unit_id: str, text: str, granularity: Granularity, passage: str) -> Unit:
     document = f"document {passage}"
-    return Unit(unit_id, text, granularity, document, document if unit_id == passage else passage, 0, len(text))
+    return Unit(
+        unit_id,
+        text,
+        granularity,
+        document,
+        document if unit_id == passage else passage,
+        0,
+        len(text),
+    )
 
 
 if __name__ == "__main__":

@@ -59,23 +59,40 @@ class Measured:
         """The cheapest refinement that reaches the recall wanted, else the one that comes nearest."""
         enough = [trial for trial in self.small if trial.recall >= 0.95]
         return (
-            min(enough, key=lambda trial: trial.seconds) if enough else max(self.small, key=lambda trial: trial.recall)
+            min(enough, key=lambda trial: trial.seconds)
+            if enough
+            else max(self.small, key=lambda trial: trial.recall)
         )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="SQuAD v1.1 JSON")
     parser.add_argument(
-        "--kinds", nargs="+", default=KINDS, metavar="KIND", help="FAISS's names; IVF* is of fitting size"
+        "--kinds",
+        nargs="+",
+        default=KINDS,
+        metavar="KIND",
+        help="FAISS's names; IVF* is of fitting size",
     )
     parser.add_argument("--questions", type=int, default=1000, help="that are asked")
-    parser.add_argument("--refine", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 4, 8])
+    parser.add_argument(
+        "--refine", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 4, 8]
+    )
     parser.add_argument("--large", type=int, default=200_000, help="vectors of the larger set")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write the tables between the markers of this page")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="PAGE",
+        help="write the tables between the markers of this page",
+    )
     arguments = parser.parse_args()
     given = squad(arguments.file)
-    queries = given.queries[:: max(1, len(given.queries) // arguments.questions)][: arguments.questions]
+    queries = given.queries[:: max(1, len(given.queries) // arguments.questions)][
+        : arguments.questions
+    ]
     larger = enlarged(given.vectors, arguments.large)
     measured = []
     for name in arguments.kinds:
@@ -99,20 +116,34 @@ def enlarged(vectors: Floats, count: int) -> Floats:
     """Return this many vectors of unit length: the given ones again and again, with noise. Shape: (count, dim)."""
     random = np.random.default_rng(0)
     chosen = vectors[np.arange(count) % len(vectors)]
-    chosen = chosen + random.standard_normal(chosen.shape, np.float32) * (0.7 / vectors.shape[1] ** 0.5)
+    chosen = chosen + random.standard_normal(chosen.shape, np.float32) * (
+        0.7 / vectors.shape[1] ** 0.5
+    )
     return np.asarray(chosen / np.linalg.norm(chosen, axis=1, keepdims=True), np.float32)
 
 
-def measure(name: str, vectors: Floats, larger: Floats, queries: Floats, refine: list[int]) -> Measured:
+def measure(
+    name: str, vectors: Floats, larger: Floats, queries: Floats, refine: list[int]
+) -> Measured:
     """Measure one kind on both sets; a kind of inverted lists, `IVF*`, gets as many as suit each."""
     try:
         small = trials(
-            factory(name, _SQUAD_LISTS), vectors, queries, training=larger, refine=refine, probes=_SQUAD_PROBES
+            factory(name, _SQUAD_LISTS),
+            vectors,
+            queries,
+            training=larger,
+            refine=refine,
+            probes=_SQUAD_PROBES,
         )
         best = Measured(name, small).chosen
         many = 4 * round(len(larger) ** 0.5)
         (large,) = trials(
-            factory(name, many), larger, queries[:100], training=larger, refine=[best.refine], probes=PROBES
+            factory(name, many),
+            larger,
+            queries[:100],
+            training=larger,
+            refine=[best.refine],
+            probes=PROBES,
         )
     except ValueError as error:
         return Measured(name, [], cannot=str(error))
@@ -126,11 +157,19 @@ def factory(name: str, lists: int) -> str:
 
 def recalls(measured: list[Measured], dim: int) -> str:
     refines = sorted({trial.refine for own in measured for trial in own.small})
-    head = ["kind", *(f"R@10, refine {refine}" for refine in refines), "bytes/vector", "× float32", "ms/query, large"]
+    head = [
+        "kind",
+        *(f"R@10, refine {refine}" for refine in refines),
+        "bytes/vector",
+        "× float32",
+        "ms/query, large",
+    ]
     rows = []
     for own in measured:
         if own.large is None:
-            rows.append([f"`{factory(own.name, _SQUAD_LISTS)}`", own.cannot, *[""] * (len(head) - 2)])
+            rows.append(
+                [f"`{factory(own.name, _SQUAD_LISTS)}`", own.cannot, *[""] * (len(head) - 2)]
+            )
             continue
         by_refine = {trial.refine: f"{trial.recall:.3f}" for trial in own.small}
         each = bytes_each(_point(own.chosen), _point(own.large))
@@ -148,14 +187,22 @@ def recalls(measured: list[Measured], dim: int) -> str:
 
 
 def extrapolated(measured: list[Measured]) -> str:
-    head = ["kind", "refine", "GiB of memory", "ms/query, one machine", f"ms/query, {SHARDS} shards"]
+    head = [
+        "kind",
+        "refine",
+        "GiB of memory",
+        "ms/query, one machine",
+        f"ms/query, {SHARDS} shards",
+    ]
     rows = []
     for own in measured:
         if own.large is None:
             continue
         small, large = _point(own.chosen), _point(own.large)
         lists = LISTS if large.lists else 0
-        at = partial(seconds_at, PROPOSITIONS, small, large, lists=lists, probes=PROBES if lists else 0)
+        at = partial(
+            seconds_at, PROPOSITIONS, small, large, lists=lists, probes=PROBES if lists else 0
+        )
         times = [at(shards=shards, graph=own.name.startswith("HNSW")) for shards in (1, SHARDS)]
         memory = memory_at(PROPOSITIONS, small, large) + 4 * own.large.dim * lists
         rows.append(
@@ -171,7 +218,13 @@ def extrapolated(measured: list[Measured]) -> str:
 
 def _point(trial: Trial) -> Point:
     """Return a trial without the centroids of its lists, of which there are as many as one wants."""
-    return Point(trial.count, trial.bytes - 4 * trial.dim * trial.lists, trial.seconds, trial.lists, trial.probes)
+    return Point(
+        trial.count,
+        trial.bytes - 4 * trial.dim * trial.lists,
+        trial.seconds,
+        trial.lists,
+        trial.probes,
+    )
 
 
 if __name__ == "__main__":

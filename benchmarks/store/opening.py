@@ -41,15 +41,25 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--passages", type=int, default=200_000)
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another version, to take turns with")
-    parser.add_argument("--python", default=sys.executable, metavar="FILE", help="that runs the other version")
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="another version, to take turns with"
+    )
+    parser.add_argument(
+        "--python", default=sys.executable, metavar="FILE", help="that runs the other version"
+    )
     parser.add_argument("--name", default="the other", help="of the other version, in the table")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write the table between the markers of this page")
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="keep what is built here, and use what is there")
+    parser.add_argument(
+        "--into", type=Path, metavar="PAGE", help="write the table between the markers of this page"
+    )
+    parser.add_argument(
+        "--work", type=Path, metavar="FOLDER", help="keep what is built here, and use what is there"
+    )
     parser.add_argument("--do", nargs=2, metavar=("WHAT", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.do:
@@ -69,12 +79,16 @@ def main() -> None:
     text = f"{sizes}\n\n{table}"
     print(text)
     if arguments.into:
-        from benchmarks.store.report import fill  # the processes of another version know no benchmarks
+        from benchmarks.store.report import (
+            fill,
+        )  # the processes of another version know no benchmarks
 
         fill(arguments.into, "opening", text)
 
 
-def measure(versions: dict[str, tuple[Path, str]], work: Path, arguments: argparse.Namespace) -> str:
+def measure(
+    versions: dict[str, tuple[Path, str]], work: Path, arguments: argparse.Namespace
+) -> str:
     """Build the stores, let the versions take turns, and return a table."""
     sizes = ["--passages", str(arguments.passages), "--dim", str(arguments.dim)]
 
@@ -83,7 +97,9 @@ def measure(versions: dict[str, tuple[Path, str]], work: Path, arguments: argpar
         store = work / version
         environment = os.environ | {"PYTHONPATH": str(checkout / "shared")}
         command = [python, __file__, *sizes, "--do", what, str(store)]
-        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True
+        ).stdout
 
     for version in versions:
         if not (work / version).exists():
@@ -102,7 +118,9 @@ def measure(versions: dict[str, tuple[Path, str]], work: Path, arguments: argpar
             opened, answered = (statistics.median(parts) for parts in zip(*rounds, strict=True))
             totals = [sum(parts) for parts in rounds]
             ratio = statistics.median(total / own for total, own in zip(totals, ours, strict=True))
-            lines.append(f"| {question} | {version} | {opened:.3f} | {answered:.3f} | {ratio:.2f} |")
+            lines.append(
+                f"| {question} | {version} | {opened:.3f} | {answered:.3f} | {ratio:.2f} |"
+            )
             print(lines[-1], file=sys.stderr, flush=True)
     return "\n".join(lines)
 
@@ -124,7 +142,11 @@ def build(folder: Path, passages: int, dim: int) -> None:
             for number, row in zip(numbers, drawn, strict=True):
                 document = f"document {number // _PER_DOCUMENT}"
                 text = " ".join(map(words.__getitem__, row))
-                metadata = {"granularity": "passage", "source": f"source {number % 100}", "file": document}
+                metadata = {
+                    "granularity": "passage",
+                    "source": f"source {number % 100}",
+                    "file": document,
+                }
                 place = (Granularity.PASSAGE, document, document, 0, len(text))
                 units.append(Unit(f"{number}", text, *place, "", "", metadata))
             store.add(units, vectors=vectors)

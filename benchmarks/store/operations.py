@@ -71,8 +71,13 @@ def asked(operation: Operation, corpus: Corpus, turn: int) -> list[Asked]:
     numbers = [(first + at) % corpus.queries for at in range(count)]
     if not operation.level:
         return [Asked(query) for query in numbers]
-    used = [1 + turn * FRESH + at if operation.fresh and turn >= 0 else _REPEATED for at in range(count)]
-    return [Asked(query, condition(operation.level, value, corpus)) for query, value in zip(numbers, used, strict=True)]
+    used = [
+        1 + turn * FRESH + at if operation.fresh and turn >= 0 else _REPEATED for at in range(count)
+    ]
+    return [
+        Asked(query, condition(operation.level, value, corpus))
+        for query, value in zip(numbers, used, strict=True)
+    ]
 
 
 def condition(level: str, number: int, corpus: Corpus) -> Condition:

@@ -35,11 +35,18 @@ class Verdict:
 def judge(corpus: Corpus, answers: Sequence[Answer]) -> list[Verdict]:
     """Return a verdict on each answer."""
     vectors, queries = corpus.vectors(0, corpus.units), corpus.column("queries")
-    starts, parents = corpus.column("starts")[: corpus.passages], corpus.column("parents")[: corpus.units]
+    starts, parents = (
+        corpus.column("starts")[: corpus.passages],
+        corpus.column("parents")[: corpus.units],
+    )
     columns = {name: corpus.column(name) for name in ("year", "category", "author")}
-    same: dict[int, dict[tuple[str, Asked], list[int]]] = {}  # by query: contestants are asked the same
+    same: dict[
+        int, dict[tuple[str, Asked], list[int]]
+    ] = {}  # by query: contestants are asked the same
     for at, answer in enumerate(answers):
-        same.setdefault(answer.asked.query, {}).setdefault((answer.kind, answer.asked), []).append(at)
+        same.setdefault(answer.asked.query, {}).setdefault((answer.kind, answer.asked), []).append(
+            at
+        )
     verdicts: dict[int, Verdict] = {}
     numbers = sorted(same)
     for first in range(0, len(numbers), _BLOCK):
@@ -48,7 +55,9 @@ def judge(corpus: Corpus, answers: Sequence[Answer]) -> list[Verdict]:
             for (kind, asked), places in same[query].items():
                 own = scores if kind == "units" else np.maximum.reduceat(scores, starts)
                 if asked.condition is not None:
-                    passes = _passes(columns[asked.condition.key], asked.condition)[: corpus.passages]
+                    passes = _passes(columns[asked.condition.key], asked.condition)[
+                        : corpus.passages
+                    ]
                     own = np.where(passes if kind == "parents" else passes[parents], own, -np.inf)
                 top = np.sort(own[np.argpartition(-own, min(K, len(own) - 1))[:K]])[::-1]
                 top = top[np.isfinite(top)]
@@ -57,7 +66,11 @@ def judge(corpus: Corpus, answers: Sequence[Answer]) -> list[Verdict]:
 
 
 def _passes(column: Any, condition: Condition) -> Any:
-    return column < condition.value if condition.operator == "lt" else column == number(condition.value)
+    return (
+        column < condition.value
+        if condition.operator == "lt"
+        else column == number(condition.value)
+    )
 
 
 def _verdict(found: Sequence[int], scores: Floats, top: Floats) -> Verdict:

@@ -39,7 +39,10 @@ class Process:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.end()
 
@@ -74,6 +77,10 @@ class Process:
         answer: dict[str, Any] = json.loads(line)
         if "cannot" in answer:
             if "error" in answer:
-                print(f"  {self.name}, {command}: {answer['cannot']}: {answer['error']}", file=sys.stderr, flush=True)
+                print(
+                    f"  {self.name}, {command}: {answer['cannot']}: {answer['error']}",
+                    file=sys.stderr,
+                    flush=True,
+                )
             raise Failed(answer["cannot"])
         return answer

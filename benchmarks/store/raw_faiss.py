@@ -69,7 +69,9 @@ class RawFaiss:
     def add(self, batch: Batch) -> None:
         self.index.add(batch.vectors)
         for key in _KEYS:
-            self.columns[key] = np.concatenate([self.columns[key], self.corpus.column(key)[batch.parents]])
+            self.columns[key] = np.concatenate(
+                [self.columns[key], self.corpus.column(key)[batch.parents]]
+            )
         self.columns["parents"] = np.concatenate([self.columns["parents"], batch.parents])
         self.faiss.write_index(self.index, str(self.folder / "index.faiss"))
         np.savez(self.folder / "columns.npz", **self.columns)
@@ -80,7 +82,14 @@ class RawFaiss:
     def _selector(self, condition: Condition) -> Any:
         if condition not in self.selectors:
             column = self.columns[condition.key]
-            passes = column < condition.value if condition.operator == "lt" else column == number(condition.value)
+            passes = (
+                column < condition.value
+                if condition.operator == "lt"
+                else column == number(condition.value)
+            )
             bits = np.packbits(passes, bitorder="little")
-            self.selectors[condition] = self.faiss.IDSelectorBitmap(bits), bits  # which it does not own
+            self.selectors[condition] = (
+                self.faiss.IDSelectorBitmap(bits),
+                bits,
+            )  # which it does not own
         return self.selectors[condition][0]

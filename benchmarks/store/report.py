@@ -16,7 +16,9 @@ _STORAGE = ["units/s added", "1 000 more, s", "load, s", "bytes/unit on disk", "
 
 
 def tables(
-    searched: Mapping[str, Mapping[str, Searched]], stored: Mapping[str, Mapping[str, Any]], heading: str
+    searched: Mapping[str, Mapping[str, Searched]],
+    stored: Mapping[str, Mapping[str, Any]],
+    heading: str,
 ) -> str:
     """Return the page's part: what was measured, three tables, and what to know about the contestants."""
     names = list(stored)
@@ -36,7 +38,9 @@ def tables(
         "held that answered all of this, imports included.",
         markdown(["store", *_STORAGE], [[_label(name), *_storage(stored[name])] for name in names]),
         "\n".join(
-            f"* {CONTESTANTS[name].label}: {CONTESTANTS[name].remark}" for name in names if CONTESTANTS[name].remark
+            f"* {CONTESTANTS[name].label}: {CONTESTANTS[name].remark}"
+            for name in names
+            if CONTESTANTS[name].remark
         ),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -61,13 +65,19 @@ def fill(page: Path, name: str, text: str) -> None:
 
 
 def _searches(
-    head: str, operations: Sequence[Operation], names: Sequence[str], searched: Mapping[str, Mapping[str, Searched]]
+    head: str,
+    operations: Sequence[Operation],
+    names: Sequence[str],
+    searched: Mapping[str, Mapping[str, Searched]],
 ) -> str:
     rows = []
     for name in names:
         cells = []
         for operation in operations:
-            own, base = searched[name][operation.name], searched.get(BASELINE, {}).get(operation.name)
+            own, base = (
+                searched[name][operation.name],
+                searched.get(BASELINE, {}).get(operation.name),
+            )
             base = base if base and base.rates and name != BASELINE else None
             fault = CONTESTANTS[name].fault(operation) if own.right < _WRONG else ""
             cells.append(own.cannot or fault or _cell(own, base))
@@ -104,7 +114,13 @@ def _storage(own: Mapping[str, Any]) -> list[str]:
     def cell(key: str, form: str) -> str:
         return format(own[key], form) if key in own else own.get(f"{key} cannot", "–")
 
-    return [cell("added", ",.0f"), cell("more", ".2f"), cell("load", ".2f"), cell("bytes", ",.0f"), cell("peak", ".2f")]
+    return [
+        cell("added", ",.0f"),
+        cell("more", ".2f"),
+        cell("load", ".2f"),
+        cell("bytes", ",.0f"),
+        cell("peak", ".2f"),
+    ]
 
 
 def _label(name: str) -> str:

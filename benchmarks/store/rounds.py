@@ -47,11 +47,19 @@ class Searched:
 
     def ratio(self, other: Searched) -> float:
         """Return how many times as fast as another contestant, by rounds."""
-        return statistics.median(own / its for own, its in zip(self.rates, other.rates, strict=True))
+        return statistics.median(
+            own / its for own, its in zip(self.rates, other.rates, strict=True)
+        )
 
     def record(self) -> dict[str, Any]:
         figures = {"right": self.right, "recall": self.recall} if self.answers else {}
-        return {"rates": self.rates, "took": self.took, "queries": len(self.answers), **figures, "cannot": self.cannot}
+        return {
+            "rates": self.rates,
+            "took": self.took,
+            "queries": len(self.answers),
+            **figures,
+            "cannot": self.cannot,
+        }
 
 
 def search(
@@ -70,14 +78,22 @@ def search(
             except Failed as reason:
                 found[name][operation.name].cannot = str(reason)
     for turn in range(rounds):
-        first = turn % len(processes)  # who comes after a slow one finds the machine's caches colder
+        first = turn % len(
+            processes
+        )  # who comes after a slow one finds the machine's caches colder
         order = [*processes][first:] + [*processes][:first]
         for operation in OPERATIONS:
             for name in order:
                 process = processes[name]
                 own = found[name][operation.name]
                 if not own.cannot:
-                    _turn(process, operation, asked(operation, corpus, turn), calls[name, operation.name], own)
+                    _turn(
+                        process,
+                        operation,
+                        asked(operation, corpus, turn),
+                        calls[name, operation.name],
+                        own,
+                    )
         print(f"  round {turn + 1} of {rounds}", file=sys.stderr, flush=True)
     _verify(corpus, [searched for own in found.values() for searched in own.values()])
     return found
@@ -86,11 +102,16 @@ def search(
 def _calls(process: Process, operation: Operation, corpus: Corpus, seconds: float) -> int:
     given = _plain(asked(operation, corpus, -1))
     tries = 1 if operation.fresh else 2  # the first try may load what later ones have
-    took = [process.do("run", name=operation.name, asked=given, calls=1)["seconds"] for _ in range(tries)]
+    took = [
+        process.do("run", name=operation.name, asked=given, calls=1)["seconds"]
+        for _ in range(tries)
+    ]
     return max(1, min(operation.most, int(seconds / max(took[-1], 1e-9))))
 
 
-def _turn(process: Process, operation: Operation, given: Sequence[Asked], calls: int, own: Searched) -> None:
+def _turn(
+    process: Process, operation: Operation, given: Sequence[Asked], calls: int, own: Searched
+) -> None:
     chosen = given if operation.batch else given[:calls]
     try:
         answer = process.do("run", name=operation.name, asked=_plain(chosen), calls=calls)
@@ -100,12 +121,15 @@ def _turn(process: Process, operation: Operation, given: Sequence[Asked], calls:
     own.rates.append(calls * (BATCH if operation.batch else 1) / answer["seconds"])
     own.took += answer["took"]
     own.answers += [
-        Answer(operation.kind, query, tuple(rows)) for query, rows in zip(chosen, answer["found"], strict=True)
+        Answer(operation.kind, query, tuple(rows))
+        for query, rows in zip(chosen, answer["found"], strict=True)
     ]
 
 
 def _plain(given: Sequence[Asked]) -> list[list[Any]]:
-    return [[each.query, each.condition and list(asdict(each.condition).values())] for each in given]
+    return [
+        [each.query, each.condition and list(asdict(each.condition).values())] for each in given
+    ]
 
 
 def _verify(corpus: Corpus, searched: Sequence[Searched]) -> None:

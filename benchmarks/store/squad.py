@@ -65,20 +65,28 @@ def _encode(file: Path) -> Squad:
     units = {unit.id: unit for unit in decompose(passages, SyntaxPropositionizer()).units}
     place = {passage.id: at for at, passage in enumerate(passages)}
     kept = sorted(units.values(), key=lambda unit: place[unit.parent_id])
-    numbers = np.unique([place[unit.parent_id] for unit in kept], return_inverse=True)[1]  # every passage has some
+    numbers = np.unique([place[unit.parent_id] for unit in kept], return_inverse=True)[
+        1
+    ]  # every passage has some
     encoder = SentenceTransformerEncoder()
     return Squad(
         encoder.encode_units([unit.text for unit in kept]),
         numbers.astype(np.int64),
-        encoder.encode_queries([question["question"] for paragraph, _ in paragraphs for question in paragraph["qas"]]),
+        encoder.encode_queries(
+            [question["question"] for paragraph, _ in paragraphs for question in paragraph["qas"]]
+        ),
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="SQuAD v1.1 JSON")
     made = squad(parser.parse_args().file)
-    print(f"{len(made.vectors):,} propositions of {made.parents.max() + 1:,} passages, {len(made.queries):,} questions")
+    print(
+        f"{len(made.vectors):,} propositions of {made.parents.max() + 1:,} passages, {len(made.queries):,} questions"
+    )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,13 @@ class Trial:
 
 
 def trials(
-    kind: str, vectors: Floats, queries: Floats, *, training: Floats, refine: Sequence[int], probes: int = 0
+    kind: str,
+    vectors: Floats,
+    queries: Floats,
+    *,
+    training: Floats,
+    refine: Sequence[int],
+    probes: int = 0,
 ) -> list[Trial]:
     """Measure a kind.
 
@@ -77,12 +83,25 @@ def trials(
     made = []
     for factor in refine:
         found = [search(query, factor) for query in queries]
-        recall = statistics.fmean(len(np.intersect1d(*pair)) / K for pair in zip(found, truth, strict=True))
+        recall = statistics.fmean(
+            len(np.intersect1d(*pair)) / K for pair in zip(found, truth, strict=True)
+        )
         took = []
         for query in queries[:_TIMED]:
             began = time.perf_counter()
             search(query, factor)
             took.append(time.perf_counter() - began)
         searched = parameters["nprobe"] if parameters else 0
-        made.append(Trial(kind, factor, recall, statistics.median(took), size, *vectors.shape, ability.lists, searched))
+        made.append(
+            Trial(
+                kind,
+                factor,
+                recall,
+                statistics.median(took),
+                size,
+                *vectors.shape,
+                ability.lists,
+                searched,
+            )
+        )
     return made

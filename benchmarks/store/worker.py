@@ -30,7 +30,11 @@ class Worker:
         self.contestant.build(self.folder, self.corpus, self.corpus.batches())
         seconds = time.perf_counter() - began
         files = [path for path in self.folder.rglob("*") if path.is_file()]
-        return {"seconds": seconds, "bytes": sum(path.stat().st_size for path in files), "peak": peak()}
+        return {
+            "seconds": seconds,
+            "bytes": sum(path.stat().st_size for path in files),
+            "peak": peak(),
+        }
 
     def open(self) -> dict[str, Any]:
         before, began = peak(), time.perf_counter()
@@ -49,7 +53,12 @@ class Worker:
             answers.append(call(at))
             took.append(time.perf_counter() - began)
         found = answers[0] if operation.batch else answers
-        return {"seconds": sum(took), "took": took, "calls": calls, "found": [[number(own) for own in each] for each in found]}
+        return {
+            "seconds": sum(took),
+            "took": took,
+            "calls": calls,
+            "found": [[number(own) for own in each] for each in found],
+        }
 
     def add(self) -> dict[str, Any]:
         (batch,) = self.corpus.batches(extra=True)
@@ -57,7 +66,10 @@ class Worker:
         self.contestant.add(batch)
         found = self.contestant.units(batch.vectors[-1], 1)
         seconds = time.perf_counter() - began
-        return {"seconds": seconds, "found": [number(own) for own in found] == [int(batch.rows[-1])]}
+        return {
+            "seconds": seconds,
+            "found": [number(own) for own in found] == [int(batch.rows[-1])],
+        }
 
     def peak(self) -> dict[str, Any]:
         return {"peak": peak()}
@@ -66,7 +78,10 @@ class Worker:
         rows = [asked.query for asked in given]
         own = self.contestant
         if operation.batch:
-            block, ask = self.queries[rows], own.units_batch if operation.kind == "units" else own.parents_batch
+            block, ask = (
+                self.queries[rows],
+                own.units_batch if operation.kind == "units" else own.parents_batch,
+            )
             return lambda _: ask(block, K)
         if operation.kind == "parents":
             return lambda at: own.parents(self.queries[rows[at]], K)
@@ -81,7 +96,9 @@ def peak() -> int:
         return int(line.split()[1]) * 1024
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def main() -> None:

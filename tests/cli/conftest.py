@@ -25,7 +25,9 @@ VASA = "# Vasa\r\n\r\nThe Vasa sank in 1628. She carried too little ballast.\r\n
 def fakes(monkeypatch):
     """Models that need none: sentences as propositions, and hashed words as vectors."""
     propositionizer = ScriptedPropositionizer(lambda passage: re.split(r"(?<=\.)\s", passage.text))
-    monkeypatch.setattr("factoid.propositions.SyntaxPropositionizer", lambda **_options: propositionizer)
+    monkeypatch.setattr(
+        "factoid.propositions.SyntaxPropositionizer", lambda **_options: propositionizer
+    )
     monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder())
 
 

@@ -28,7 +28,9 @@ def server(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setattr("factoid.propositions.prompting.batches._POLL", 0.0)
     make, clients = openai.OpenAI, []
-    monkeypatch.setattr(openai, "OpenAI", lambda **options: clients.append(make(**options)) or clients[-1])
+    monkeypatch.setattr(
+        openai, "OpenAI", lambda **options: clients.append(make(**options)) or clients[-1]
+    )
     with running(BatchServer()) as made:
         yield made
         for client in clients:
@@ -48,7 +50,12 @@ def test_submit_collect_and_index(run, report, fails, docs, server, tmp_path):
     assert "no batches" in run("batch", "status", *options)[1]
     server.requests.clear()
     assert report("estimate", docs, "--model", "m", "--cache", cache)["usage"]["requests"] == 0
-    assert run("index", docs, "--store", tmp_path / "store", "--propositionizer", "openai", *options)[0] == 0
+    assert (
+        run("index", docs, "--store", tmp_path / "store", "--propositionizer", "openai", *options)[
+            0
+        ]
+        == 0
+    )
     assert server.requests == []
 
 

@@ -29,7 +29,13 @@ def test_builds_reports_and_looks_up(tmp_path, lines, run, fails):
     store = tmp_path / "store"
     code, out, err = run("build-articles", store, lines, "--words", 5)
     assert code == 0
-    assert out.splitlines()[:5] == ["articles: 2", "names: 5", "redirects: 0", "dangling: 0", "duplicates: 1"]
+    assert out.splitlines()[:5] == [
+        "articles: 2",
+        "names: 5",
+        "redirects: 0",
+        "dangling: 0",
+        "duplicates: 1",
+    ]
     assert "{'duplicates': 1, 'empty': 1}" in err
     assert "\nwords: 5\n" in run("articles", store)[1]
     sea = "Sea\n\nSalt water. Salt\n\nMain → Sea (alias)\n"
@@ -53,10 +59,18 @@ def test_every_kind_of_file_is_told_by_its_name_and_first_record(tmp_path, lines
     assert (code, out.splitlines()[0]) == (0, "articles: 6")
     with ArticleStore(tmp_path / "store") as store:
         texts = [store.get(name).text for name in ("kilns", "arve", "t40", "main", "tarn")]
-    assert [text[:8] for text in texts] == ["An oven.", "A river.", "A pump.", "Salt wat", "A pool."]
+    assert [text[:8] for text in texts] == [
+        "An oven.",
+        "A river.",
+        "A pump.",
+        "Salt wat",
+        "A pool.",
+    ]
 
 
-def test_an_interrupted_build_goes_on_with_the_same_files_only(tmp_path, lines, fails, run, monkeypatch):
+def test_an_interrupted_build_goes_on_with_the_same_files_only(
+    tmp_path, lines, fails, run, monkeypatch
+):
     monkeypatch.setattr("factoid.entities.articles.build._MOST_RECORDS", 1)
     good, building = lines.read_text(), tmp_path / ".store.building"
     lines.write_text(good + "nothing\n")
@@ -73,6 +87,8 @@ def test_errors(tmp_path, lines, fails):
     build = ("build-articles", tmp_path / "store")
     assert "none is not a file" in fails(*build, tmp_path / "none")
     assert "words must be at least 1" in fails(*build, lines, "--words", "0")
-    assert "has no title: expected metadata['term'], got ''" in fails(*build, lines, "--title-key", "term")
+    assert "has no title: expected metadata['term'], got ''" in fails(
+        *build, lines, "--title-key", "term"
+    )
     assert not (tmp_path / "store").exists()
     assert "is a folder: name a file in it" in fails("build-articles", "", lines)

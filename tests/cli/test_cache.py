@@ -38,7 +38,9 @@ def test_index_and_split_share_a_cache(run, report, corpus, inner, tmp_path):
     run("split", corpus(100), *FLAN, *cache)
     _, out, err = run("split", corpus(101), *FLAN, *cache)
     assert len(out.splitlines()) == 202
-    assert err.startswith("101 passages (100 from the cache) → 202 propositions; 0 passages fell back")
+    assert err.startswith(
+        "101 passages (100 from the cache) → 202 propositions; 0 passages fell back"
+    )
     indexed = report("index", corpus(101), "--store", tmp_path / "s", *FLAN, *cache)
     assert (indexed["decomposition"]["cached"], len(inner.asked)) == (101, 101)
 
@@ -57,11 +59,15 @@ def test_split_that_is_interrupted_goes_on_where_it_was(run, corpus, inner, tmp_
     inner.calls.clear()
     code, out, _ = run(*command)
     assert (code, len(out.splitlines())) == (0, 200)
-    assert 50 <= len(inner.asked) <= 100  # a batch or two are asked for again, not what was done before
+    assert (
+        50 <= len(inner.asked) <= 100
+    )  # a batch or two are asked for again, not what was done before
     assert inner.asked == [unit.text for unit in passages(200)[-len(inner.asked) :]]
 
 
-def test_failures_are_retried_where_that_is_wanted(run, report, corpus, inner, tmp_path, monkeypatch):
+def test_failures_are_retried_where_that_is_wanted(
+    run, report, corpus, inner, tmp_path, monkeypatch
+):
     split = ("split", corpus(3), *FLAN, "--cache", tmp_path / "cache")
     index = ("index", corpus(3), *FLAN, "--cache", tmp_path / "cache", "--store", tmp_path / "s")
     without_cache = ("index", corpus(3), *FLAN, "--store", tmp_path / "t")

@@ -67,10 +67,16 @@ def test_shells_complete_commands_options_and_choices(run, monkeypatch, words, c
     ("error", "code", "line"),
     [
         (KeyboardInterrupt(), 130, "factoid: interrupted\n"),
-        (OSError(28, "No space left\non device"), 1, "factoid: error: [Errno 28] No space left on device\n"),
+        (
+            OSError(28, "No space left\non device"),
+            1,
+            "factoid: error: [Errno 28] No space left on device\n",
+        ),
     ],
 )
-def test_an_interrupt_and_an_error_of_the_machine_end_in_one_line(run, docs, tmp_path, monkeypatch, error, code, line):
+def test_an_interrupt_and_an_error_of_the_machine_end_in_one_line(
+    run, docs, tmp_path, monkeypatch, error, code, line
+):
     def fail(*_args):
         raise error
 
@@ -106,7 +112,9 @@ def process(tmp_path):
     path.write_text("A short sentence. " * 200_000)
     argv = [sys.executable, "-m", "factoid", "split", path, "--granularity", "sentence"]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(argv, env={**os.environ, "PYTHONIOENCODING": "utf-8"}, **options) as process:
+    with subprocess.Popen(
+        argv, env={**os.environ, "PYTHONIOENCODING": "utf-8"}, **options
+    ) as process:
         assert json.loads(process.stdout.readline())["start"] == 0
         yield process
 

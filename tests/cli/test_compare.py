@@ -11,7 +11,11 @@ pytest.importorskip("jinja2")
 
 LINES = [
     {"question": "How high is the tower?", "answers": ["56 m"], "document": "pisa.md"},
-    {"question": "Who straightened it?", "quote": "John Burland straightened it", "document": "Leaning Tower of Pisa"},
+    {
+        "question": "Who straightened it?",
+        "quote": "John Burland straightened it",
+        "document": "Leaning Tower of Pisa",
+    },
     {"question": "When did the Vasa sink?", "answers": ["1628"], "document": "vasa.md"},
 ]
 CSV = "question,answer,source\nHow high is the tower?,56 m,pisa.md\nWhen did the Vasa sink?,1628,vasa.md\n"
@@ -30,7 +34,10 @@ def test_one_command_writes_a_page(run, docs, asked, tmp_path):
     code, out, err = run("compare", docs, "--questions", asked, "--page", page)
     assert code == 0, err
     assert out.startswith("3 questions about 2 documents cannot tell ")
-    assert "settings apart: keep passages + propositions, the default, until there are more questions." in out
+    assert (
+        "settings apart: keep passages + propositions, the default, until there are more questions."
+        in out
+    )
     assert "few questions: 3 questions are few" in err
     assert "cost: about" in err
     assert f"wrote {page}" in out
@@ -41,7 +48,9 @@ def test_one_command_writes_a_page(run, docs, asked, tmp_path):
     before = page.read_bytes()
     results = page.with_suffix(".results.json")
     table = tmp_path / "table.csv"
-    code, out, _ = run("compare", docs, "--questions", asked, "--page", page, "--earlier", results, "--csv", table)
+    code, out, _ = run(
+        "compare", docs, "--questions", asked, "--page", page, "--earlier", results, "--csv", table
+    )
     assert code == 0
     assert page.read_bytes() == before
     assert out.startswith("nothing differs")
@@ -52,13 +61,26 @@ def test_csv_and_chosen_settings(run, docs, tmp_path):
     file = tmp_path / "questions.csv"
     file.write_text(CSV)
     page = tmp_path / "page.html"
-    arguments = ["--questions", file, "--page", page, "--setting", "passages", "--setting", "words only"]
-    code, out, err = run("compare", docs, *arguments, "--measure", "MRR", "--sample", 1, "--json", "-q")
+    arguments = [
+        "--questions",
+        file,
+        "--page",
+        page,
+        "--setting",
+        "passages",
+        "--setting",
+        "words only",
+    ]
+    code, out, err = run(
+        "compare", docs, *arguments, "--measure", "MRR", "--sample", 1, "--json", "-q"
+    )
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert list(found["means"]) == ["passages", "words only"]
     assert "so far MRR is the same with all settings" in found["sentence"]
-    assert found["sentence"].startswith("1 question about 1 document cannot tell 2 of 2 settings apart")
+    assert found["sentence"].startswith(
+        "1 question about 1 document cannot tell 2 of 2 settings apart"
+    )
 
 
 def test_settings_on_demand(run, docs, asked, tmp_path):
@@ -72,9 +94,21 @@ def test_settings_on_demand(run, docs, asked, tmp_path):
 
 
 def test_a_dry_run_writes_nothing(run, docs, asked, tmp_path):
-    code, out, err = run("compare", docs, "--questions", asked, "--page", tmp_path / "p.html", "--dry-run", "--price", 2)
+    code, out, err = run(
+        "compare",
+        docs,
+        "--questions",
+        asked,
+        "--page",
+        tmp_path / "p.html",
+        "--dry-run",
+        "--price",
+        2,
+    )
     assert (code, out) == (0, "")
-    assert re.search(r"cost: about \d+ texts of \d+ tokens to encode, \d+ s from cold, for 0.00", err)
+    assert re.search(
+        r"cost: about \d+ texts of \d+ tokens to encode, \d+ s from cold, for 0.00", err
+    )
     assert not list(tmp_path.glob("p.*"))
 
 
@@ -95,17 +129,39 @@ def test_squad_is_corpus_and_questions(run, tmp_path):
     [
         ("", [], "holds no question with gold"),
         ('{"text": "x"}', [], "no question: expected a field such as"),
-        ('{"question": "Why?", "answers": ["gold bars"]}', [], "the gold of none of 1 questions: check that"),
-        ('{"question": "Why?", "answers": ["1628"]}', ["--setting", "pages"], "--setting must be one of passages"),
-        ('{"question": "Why?", "answers": ["1628"]}', ["--measure", "P@5"], "expected a measure such as"),
-        ('{"question": "Why?", "answers": ["1628"]}', ["--baseline", "x"], "the baseline must be one of"),
-        ('{"question": "Why?", "answers": ["1628"]}', ["--sample", "0"], "--sample must be at least 1"),
+        (
+            '{"question": "Why?", "answers": ["gold bars"]}',
+            [],
+            "the gold of none of 1 questions: check that",
+        ),
+        (
+            '{"question": "Why?", "answers": ["1628"]}',
+            ["--setting", "pages"],
+            "--setting must be one of passages",
+        ),
+        (
+            '{"question": "Why?", "answers": ["1628"]}',
+            ["--measure", "P@5"],
+            "expected a measure such as",
+        ),
+        (
+            '{"question": "Why?", "answers": ["1628"]}',
+            ["--baseline", "x"],
+            "the baseline must be one of",
+        ),
+        (
+            '{"question": "Why?", "answers": ["1628"]}',
+            ["--sample", "0"],
+            "--sample must be at least 1",
+        ),
     ],
 )
 def test_errors_are_one_line(run, docs, tmp_path, questions, arguments, message):
     file = tmp_path / "q.jsonl"
     file.write_text(questions)
-    code, out, err = run("compare", docs, "--questions", file, "--page", tmp_path / "p.html", *arguments)
+    code, out, err = run(
+        "compare", docs, "--questions", file, "--page", tmp_path / "p.html", *arguments
+    )
     assert (code, out) == (1, "")
     assert message in err
     assert err.count("\n") == 1
@@ -130,7 +186,10 @@ def test_a_missing_file_and_an_empty_corpus(run, docs, asked, tmp_path):
     code, _, err = run("compare", docs, "--questions", tmp_path / "none.csv")
     assert (code, err.count("\n")) == (1, 1)
     assert "there is no file" in err
-    assert "write one with the columns question, quote and document, or let a chat model write it" in err
+    assert (
+        "write one with the columns question, quote and document, or let a chat model write it"
+        in err
+    )
     (tmp_path / "empty").mkdir()
     code, _, err = run("compare", tmp_path / "empty", "--questions", asked)
     assert code == 1
@@ -157,7 +216,9 @@ class Client:
         if "Write one question" in prompt:
             quote = re.split(r"(?<=\.)\s", prompt.rpartition("Passage: ")[2].strip())[-1]
             question = f"Which facts about {quote.split()[1]} are worth knowing today?"
-            content = json.dumps({"question": question, "quote": quote, "answer": quote.split()[-1].strip(".")})
+            content = json.dumps(
+                {"question": question, "quote": quote, "answer": quote.split()[-1].strip(".")}
+            )
         return {"choices": [{"message": {"content": content}}]}
 
 
@@ -174,13 +235,24 @@ def long_docs(tmp_path):
     folder.mkdir()
     for name in ("Vasa", "Mars", "Fram"):
         text = f"{name} was a ship of oak and had a crew of many men who came from the towns of the coast. "
-        (folder / f"{name}.md").write_text(f"# {name}\n\n{text * 2}Old {name} sank near Lund{name}.\n")
+        (folder / f"{name}.md").write_text(
+            f"# {name}\n\n{text * 2}Old {name} sank near Lund{name}.\n"
+        )
     return folder
 
 
 def test_a_model_writes_the_questions(run, long_docs, chat, tmp_path):
     file = tmp_path / "written.jsonl"
-    arguments = ["compare", long_docs, "--questions", file, "--page", tmp_path / "p.html", "--write-questions", 2]
+    arguments = [
+        "compare",
+        long_docs,
+        "--questions",
+        file,
+        "--page",
+        tmp_path / "p.html",
+        "--write-questions",
+        2,
+    ]
     code, out, err = run(*arguments, *chat, "--dry-run")
     assert (code, file.exists()) == (0, False)
     assert "cost: about 3 requests to write questions" in err
@@ -208,8 +280,20 @@ def test_a_reader_answers(run, docs, tmp_path, chat, name):
     file = tmp_path / "q.csv"
     file.write_text(CSV)
     page = tmp_path / "p.html"
-    arguments = ["--questions", file, "--page", page, "--setting", "words only", "--reader", name, *chat]
-    code, out, err = run("compare", docs, *arguments, "--read-words", 20, "--measure", "EM@20", "--json")
+    arguments = [
+        "--questions",
+        file,
+        "--page",
+        page,
+        "--setting",
+        "words only",
+        "--reader",
+        name,
+        *chat,
+    ]
+    code, out, err = run(
+        "compare", docs, *arguments, "--read-words", 20, "--measure", "EM@20", "--json"
+    )
     assert code == 0, err
     assert "2 answers of the reader from 40 words" in err
     means = json.loads(out)["means"]["words only"]
@@ -225,6 +309,11 @@ def test_figures_for_a_paper(run, docs, asked, tmp_path):
     arguments = ["--questions", asked, "--page", tmp_path / "p.html", "--setting", "words only"]
     code, _, err = run("compare", docs, *arguments, "--figures", folder)
     assert code == 0, err
-    assert sorted(file.name for file in folder.iterdir()) == ["size.png", "size.svg", "words.png", "words.svg"]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "size.png",
+        "size.svg",
+        "words.png",
+        "words.svg",
+    ]
     code, _, err = run("compare", docs, *arguments, "--figures", asked)
     assert (code, "is a file: name a folder for --figures" in err) == (1, True)

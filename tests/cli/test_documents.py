@@ -22,7 +22,10 @@ def test_clean_prints_text_and_counts(file, run):
     assert code == 0
     assert "The wells lie east of the town and measured yearly." in out
     assert "|" not in out
-    assert err == "1 table left out: see factoid tables wells.md\nwells.md: {'selection_marks': 1, 'hyphens': 1}\n"
+    assert (
+        err
+        == "1 table left out: see factoid tables wells.md\nwells.md: {'selection_marks': 1, 'hyphens': 1}\n"
+    )
     code, out, err = run("clean", file, "--without", "hyphens", "--quiet")
     assert (code, err) == (0, "")
     assert "meas- ured" in out

@@ -24,15 +24,21 @@ def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, report, do
 
 
 def test_index_takes_some_granularities(run, report, docs, tmp_path):
-    total = report("index", docs, "--store", tmp_path / "s", "--granularities", "passage,sentence")["total"]
+    total = report("index", docs, "--store", tmp_path / "s", "--granularities", "passage,sentence")[
+        "total"
+    ]
     assert total == {"passage": 3, "sentence": 6}
     search = ("search", tmp_path / "s", "Vasa")
-    assert run(*search, "--granularity", "proposition")[0] == 0  # passages stand for the propositions that they lack
+    assert (
+        run(*search, "--granularity", "proposition")[0] == 0
+    )  # passages stand for the propositions that they lack
     assert run(*search) == run(*search, "--granularity", "sentence")
 
 
 def test_index_needs_files_that_are_there(fails, docs, tmp_path):
-    assert "absent.md does not exist" in fails("index", docs, tmp_path / "absent.md", "--store", tmp_path / "s")
+    assert "absent.md does not exist" in fails(
+        "index", docs, tmp_path / "absent.md", "--store", tmp_path / "s"
+    )
     assert not (tmp_path / "s").exists(), "nothing was read, so nothing is made"
 
 
@@ -40,19 +46,28 @@ def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path, m
     monkeypatch.setitem(sys.modules, "markitdown", None)
     (tmp_path / "page.html").write_text("<p>A page.</p>")
     (docs / "a-photo.txt").write_bytes(b"\x89PNG\x00\xff")
-    (docs / "notes.jsonl").write_text('{"text": "Anna sang."}\nno JSON\n{"text": "Bob slept."}\n', encoding="utf-8")
+    (docs / "notes.jsonl").write_text(
+        '{"text": "Anna sang."}\nno JSON\n{"text": "Bob slept."}\n', encoding="utf-8"
+    )
     code, out, err = run("index", docs, tmp_path / "page.html", "--store", tmp_path / "s")
     assert code == 1
     assert "3 documents indexed" in out  # two files, and the line before the bad one
     assert err.startswith("factoid: error: 3 files left out; the others are indexed: ")
-    for problem in ("a-photo.txt is not text in UTF-8", "notes.jsonl", 'pip install "factoid[documents]"'):
+    for problem in (
+        "a-photo.txt is not text in UTF-8",
+        "notes.jsonl",
+        'pip install "factoid[documents]"',
+    ):
         assert problem in err
 
 
 def test_index_sets_kinds_similarity_and_template(run, report, fails, docs, tmp_path):
     path = tmp_path / "s"
     index = ("index", docs, "--store", path)
-    assert run(*index, "--index", "SQ8", "--similarity", "cosine", "--embed-template", "{text}")[0] == 0
+    assert (
+        run(*index, "--index", "SQ8", "--similarity", "cosine", "--embed-template", "{text}")[0]
+        == 0
+    )
     stats = report("store", "stats", path)
     assert {*stats["kinds"].values()} == {"SQ8"}
     assert stats["similarity"] == "cosine"
@@ -81,7 +96,15 @@ def test_sync_removes_what_was_deleted_renamed_or_taken_out(run, report, docs, t
     (docs / "pisa.md").unlink()
     (docs / "facts.jsonl").write_text('{"text": "Bob slept."}\n')
     run(*index)  # nothing is removed unless that is asked for
-    everything = ["facts.jsonl", "facts.jsonl", "gone.md", "pisa.md", "pisa.md", "ship.md", "vasa.md"]
+    everything = [
+        "facts.jsonl",
+        "facts.jsonl",
+        "gone.md",
+        "pisa.md",
+        "pisa.md",
+        "ship.md",
+        "vasa.md",
+    ]
     assert sources(tmp_path / "s") == everything
     assert "3 documents removed" in run(*index, "--sync")[1]
     assert sources(tmp_path / "s") == ["facts.jsonl", "gone.md", "ship.md"]
@@ -105,10 +128,14 @@ def test_sync_removes_the_documents_of_a_folder_that_is_empty_now(run, fails, do
     for file in docs.iterdir():
         file.unlink()
     assert "holds no file that can be read" in fails(*index)
-    assert "holds no file that can be read" in fails("index", docs, "--store", tmp_path / "new", "--sync")
+    assert "holds no file that can be read" in fails(
+        "index", docs, "--store", tmp_path / "new", "--sync"
+    )
     code, out, _ = run(*index, "--sync")
     assert (code, sources(tmp_path / "s")) == (0, [])
-    assert out.endswith(f"{tmp_path / 's'} now holds nothing\n2 documents removed that are no longer in the files\n")
+    assert out.endswith(
+        f"{tmp_path / 's'} now holds nothing\n2 documents removed that are no longer in the files\n"
+    )
 
 
 def test_index_reads_standard_input(run, tmp_path, monkeypatch):
@@ -118,10 +145,22 @@ def test_index_reads_standard_input(run, tmp_path, monkeypatch):
 
 
 def test_index_embeds_metadata_that_tell_texts_apart(run, report, tmp_path):
-    lines = [json.dumps({"text": "The warranty lasts 24 months.", "product": name}) for name in ("Tern 40", "Heron 7")]
+    lines = [
+        json.dumps({"text": "The warranty lasts 24 months.", "product": name})
+        for name in ("Tern 40", "Heron 7")
+    ]
     (tmp_path / "manuals.jsonl").write_text("\n".join(lines))
-    report("index", tmp_path / "manuals.jsonl", "--store", tmp_path / "s", "--embed-metadata", "product")
+    report(
+        "index",
+        tmp_path / "manuals.jsonl",
+        "--store",
+        tmp_path / "s",
+        "--embed-metadata",
+        "product",
+    )
     with UnitStore(tmp_path / "s", encoder=None, read_only=True) as store:
         assert store.embed_metadata == ("product",)
-    found = report("search", tmp_path / "s", "warranty of the Heron 7", "-k", "1")["hits"][0]["unit"]
+    found = report("search", tmp_path / "s", "warranty of the Heron 7", "-k", "1")["hits"][0][
+        "unit"
+    ]
     assert found["metadata"]["product"] == "Heron 7"

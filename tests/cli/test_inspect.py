@@ -33,7 +33,9 @@ def test_one_document(run, store, tmp_path):
     from factoid import UnitStore
 
     with UnitStore(store, encoder=None, read_only=True) as opened:
-        [document_id] = {unit.document_id for unit in opened.get(opened.ids()) if "Vasa" in unit.text}
+        [document_id] = {
+            unit.document_id for unit in opened.get(opened.ids()) if "Vasa" in unit.text
+        }
     file = tmp_path / "page.html"
     assert run("inspect", store, "--output", file, "--document", document_id)[0] == 0
     assert "Burland" not in file.read_text(encoding="utf-8")
@@ -72,13 +74,21 @@ sys.exit(main(["inspect", sys.argv[1]]))
 
 def test_it_serves_until_it_is_interrupted(store):
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, store], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        [sys.executable, "-c", SERVE, store],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
     )
     try:
         line = process.stdout.readline()
-        [url] = re.findall(r"serving ships at (http://127\.0\.0\.1:\d+/[\w-]{20,}/) until Ctrl-C", line)
+        [url] = re.findall(
+            r"serving ships at (http://127\.0\.0\.1:\d+/[\w-]{20,}/) until Ctrl-C", line
+        )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        page = opener.open(f"{url}search?q=Who+straightened+the+tower%3F", timeout=60).read().decode()
+        page = (
+            opener.open(f"{url}search?q=Who+straightened+the+tower%3F", timeout=60).read().decode()
+        )
         assert "John Burland straightened it." in page
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -12,8 +12,12 @@ def test_openai_needs_a_model_and_a_key(fails, docs, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     options = ("split", docs, "--propositionizer", "openai")
     assert "needs --model" in fails(*options)
-    assert "set OPENAI_API_KEY (any value for a local server)" in fails(*options, "--model", "some-model")
+    assert "set OPENAI_API_KEY (any value for a local server)" in fails(
+        *options, "--model", "some-model"
+    )
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    splitting = Splitting(propositionizer="openai", model="m", base_url="http://localhost:1/v1", temperature=None)
+    splitting = Splitting(
+        propositionizer="openai", model="m", base_url="http://localhost:1/v1", temperature=None
+    )
     chosen = make_propositionizer(splitting)
     assert str(chosen.client.base_url) == "http://localhost:1/v1/"

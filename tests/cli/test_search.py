@@ -32,7 +32,10 @@ def test_search_shows_passages_with_the_facts_in_them(run, store, monkeypatch):
 def test_search_prints_json_and_a_context_within_a_budget(run, report, store):
     found = report("search", store, "Did the Vasa sink?", "-k", "1", "--words", "5")
     (hit,) = found["hits"]
-    assert (hit["unit"]["title"], hit["matches"][0]["unit"]["text"]) == ("Vasa", "The Vasa sank in 1628.")
+    assert (hit["unit"]["title"], hit["matches"][0]["unit"]["text"]) == (
+        "Vasa",
+        "The Vasa sank in 1628.",
+    )
     assert hit["matches"][0]["score"] == pytest.approx(hit["parts"]["proposition"])
     assert found["context"] == "The Vasa sank in 1628."  # which says the title itself
     _, out, _ = run("search", store, "the Vasa sank", "--words", "7", "--granularity", "sentence")
@@ -41,11 +44,16 @@ def test_search_prints_json_and_a_context_within_a_budget(run, report, store):
 
 
 def test_search_answers_each_line_of_standard_input(run, store, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("Did the Vasa sink?\n\n Building began in which year? "))
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO("Did the Vasa sink?\n\n Building began in which year? ")
+    )
     _, out, err = run("search", store, "-", "-k", "1", "--json")
     answers = [json.loads(line) for line in out.splitlines()]
     assert [answer["question"] for answer in answers] == ["Did the Vasa sink?", YEAR]
-    assert [answer["hits"][0]["unit"]["title"] for answer in answers] == ["Vasa", "Leaning Tower of Pisa"]
+    assert [answer["hits"][0]["unit"]["title"] for answer in answers] == [
+        "Vasa",
+        "Leaning Tower of Pisa",
+    ]
     monkeypatch.setattr("sys.stdin", io.StringIO("Did the Vasa sink?"))
     _, out, err = run("search", store, "-", "-k", "1")
     assert out.startswith("? Did the Vasa sink?\n  1  ")
@@ -74,7 +82,9 @@ def test_search_ranks_again_by_tokens(run, store):
 
 def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
     monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
-    assert re.search(r"HashEncoder\(256\).*HashEncoder\(7\).*with --encoder", fails("search", store, "Vasa"))
+    assert re.search(
+        r"HashEncoder\(256\).*HashEncoder\(7\).*with --encoder", fails("search", store, "Vasa")
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +104,9 @@ def test_search_checks_its_options(fails, store, argv, problem):
 
 def test_a_document_cannot_steer_the_terminal(run, tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"text": "The Vasa \x1b[31m sank.", "title": "Va\x07sa", "source": "a\x1bb"}))
+    path.write_text(
+        json.dumps({"text": "The Vasa \x1b[31m sank.", "title": "Va\x07sa", "source": "a\x1bb"})
+    )
     run("index", path, "--store", tmp_path / "s")
     _, out, _ = run("search", tmp_path / "s", "Vasa")
     assert "sank" in out

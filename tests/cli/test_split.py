@@ -9,15 +9,21 @@ import pytest
 from tests.cli.conftest import PISA, VASA
 
 
-@pytest.mark.parametrize(("granularity", "count"), [("passage", 3), ("sentence", 6), ("proposition", 6)])
+@pytest.mark.parametrize(
+    ("granularity", "count"), [("passage", 3), ("sentence", 6), ("proposition", 6)]
+)
 def test_split_prints_units_with_spans(run, docs, granularity, count):
-    code, out, err = run("split", docs, *([] if granularity == "proposition" else ["--granularity", granularity]))
+    code, out, err = run(
+        "split", docs, *([] if granularity == "proposition" else ["--granularity", granularity])
+    )
     units = [json.loads(line) for line in out.splitlines()]
     assert (code, len(units)) == (0, count)
     assert ("3 passages → 6 propositions" in err) if granularity == "proposition" else err == ""
     for unit in units:
         assert unit["granularity"] == granularity
-        source = {"Vasa": VASA, "Leaning Tower of Pisa": PISA}[unit["title"]][unit["start"] : unit["end"]]
+        source = {"Vasa": VASA, "Leaning Tower of Pisa": PISA}[unit["title"]][
+            unit["start"] : unit["end"]
+        ]
         assert source in unit["text"] if granularity == "proposition" else source == unit["text"]
     assert {unit["section"] for unit in units} == {"", "History"}
 

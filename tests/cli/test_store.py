@@ -18,7 +18,11 @@ def held(path):
 
 def test_stats_and_compact(run, report, store):
     found = report("store", "stats", store)
-    assert (found["documents"], found["units"]["passage"], found["encoder"]) == (2, 3, "HashEncoder(256)")
+    assert (found["documents"], found["units"]["passage"], found["encoder"]) == (
+        2,
+        3,
+        "HashEncoder(256)",
+    )
     out = run("store", "stats", store)[1]
     assert re.search(r"^units: passage 3, proposition \d+$", out, re.M)
     found = report("store", "compact", store, "--quiet")
@@ -73,10 +77,19 @@ def test_merge(run, report, store, tmp_path):
 def test_delete_by_id_and_by_filter(run, report, fails, store, docs):
     units = held(store)
     pisa = {id_ for id_, unit in units.items() if unit.metadata["source"].endswith("pisa.md")}
-    first = next(id_ for id_, unit in units.items() if unit.granularity == "proposition" and id_ not in pisa)
-    assert report("store", "delete", store, first, "unknown") == {"deleted": 1, "unknown": ["unknown"]}
+    first = next(
+        id_ for id_, unit in units.items() if unit.granularity == "proposition" and id_ not in pisa
+    )
+    assert report("store", "delete", store, first, "unknown") == {
+        "deleted": 1,
+        "unknown": ["unknown"],
+    }
     condition = json.dumps({"source": (docs / "pisa.md").as_posix()})
-    assert run("store", "delete", store, "--filter", condition) == (0, f"{len(pisa)} units deleted\n", "")
+    assert run("store", "delete", store, "--filter", condition) == (
+        0,
+        f"{len(pisa)} units deleted\n",
+        "",
+    )
     assert held(store).keys() == units.keys() - {first} - pisa
 
 
@@ -100,5 +113,10 @@ def test_commands_make_no_store_and_take_no_address(fails, store, tmp_path):
     for verb, *arguments in (["stats"], ["delete", "id"], ["copy", "to"]):
         assert "there is no store at" in fails("store", verb, tmp_path / "absent", *arguments)
     assert not (tmp_path / "absent").exists()
-    for command in (["search", "s3://bucket/facts", "question"], ["store", "merge", store, "s3://bucket/facts"]):
-        assert "got 's3://bucket/facts': send it elsewhere with UnitStore.save_to(url)" in fails(*command)
+    for command in (
+        ["search", "s3://bucket/facts", "question"],
+        ["store", "merge", store, "s3://bucket/facts"],
+    ):
+        assert "got 's3://bucket/facts': send it elsewhere with UnitStore.save_to(url)" in fails(
+            *command
+        )

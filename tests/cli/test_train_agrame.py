@@ -17,7 +17,17 @@ from factoid.training.rankers.examples import TrainingExample, write_examples
 from tests.late_interaction.tiny_colbert import write_colbert
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer
-SHORT = ["--model", "tiny", "--epochs", "2", "--batch-size", "2", "--learning-rate", "0.01", "--cpu"]
+SHORT = [
+    "--model",
+    "tiny",
+    "--epochs",
+    "2",
+    "--batch-size",
+    "2",
+    "--learning-rate",
+    "0.01",
+    "--cpu",
+]
 PASSAGES = ("The tower leans. The river is in Pisa.", "The ship sank. It was raised years later.")
 
 
@@ -30,7 +40,10 @@ def tiny(tmp_path, monkeypatch, capsys):
         TrainingExample("What sank?", PASSAGES[::-1], (4.0, 0.0), ("ship",)),
     ]
     write_examples(tmp_path / "data.jsonl", examples)
-    write_examples(tmp_path / "scored.jsonl", [replace(each, sentence_scores=((4.0, 0.0), None)) for each in examples])
+    write_examples(
+        tmp_path / "scored.jsonl",
+        [replace(each, sentence_scores=((4.0, 0.0), None)) for each in examples],
+    )
     capsys.readouterr()  # a progress bar
 
 
@@ -39,7 +52,12 @@ def test_a_teacher_is_trained_and_a_model_from_it(run, fails, tiny, tmp_path):
     code, out, err = run("train-agrame", "data.jsonl", *options)
     assert code == 0, err
     record = json.loads((tmp_path / "model" / "training.json").read_text())
-    assert (record["training_examples"], record["steps"], record["ways"], record["sentences"]) == (2, 2, 2, 8)
+    assert (record["training_examples"], record["steps"], record["ways"], record["sentences"]) == (
+        2,
+        2,
+        2,
+        8,
+    )
     assert (tmp_path / "model" / "teacher" / "teacher.json").exists()
     assert len((tmp_path / "model" / "sentence_scores.jsonl").read_text().split()) > 2
     first, last = out.splitlines()
@@ -62,10 +80,22 @@ def test_the_format_of_colbert_with_answers_from_another_file(run, tiny, tmp_pat
     (tmp_path / "examples.json").write_text("[1, [1, 3.5], [2, 0.5], [3, -1]]\n")
     files = ["--queries", "queries.tsv", "--collection", "collection.tsv"]
     teacher = ["--teacher-model", "tiny", "--teacher-examples", "data.jsonl"]
-    code, _, err = run("train-agrame", "examples.json", "--output", "model", "--ways", "2", *files, *teacher, *SHORT)
+    code, _, err = run(
+        "train-agrame",
+        "examples.json",
+        "--output",
+        "model",
+        "--ways",
+        "2",
+        *files,
+        *teacher,
+        *SHORT,
+    )
     assert code == 0, err
     ranker = AnyGranularityRanker("model")
-    coarse, finer = (ranker.encoder.encode_query("What is in Pisa?", finer=finer) for finer in (False, True))
+    coarse, finer = (
+        ranker.encoder.encode_query("What is in Pisa?", finer=finer) for finer in (False, True)
+    )
     assert not np.array_equal(coarse.vectors, finer.vectors)
 
 
@@ -74,4 +104,6 @@ def test_wrong_use_is_one_line(fails, tiny):
     assert "no example has sentence_scores" in fails(*base)
     assert "--queries and --collection together" in fails(*base, "--queries", "data.jsonl")
     assert "and not both" in fails(*base, "--teacher", "tiny", "--teacher-model", "tiny")
-    assert "--teacher-model with --teacher-examples" in fails(*base, "--teacher-examples", "data.jsonl")
+    assert "--teacher-model with --teacher-examples" in fails(
+        *base, "--teacher-examples", "data.jsonl"
+    )

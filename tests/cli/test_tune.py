@@ -20,7 +20,9 @@ DIM = 16
 def vectors(count, seed=0):
     random = np.random.default_rng(seed)
     centres = random.standard_normal((20, DIM))
-    return (centres[random.integers(0, 20, count)] + random.standard_normal((count, DIM)) / 2).astype(np.float32)
+    return (
+        centres[random.integers(0, 20, count)] + random.standard_normal((count, DIM)) / 2
+    ).astype(np.float32)
 
 
 @pytest.fixture
@@ -28,7 +30,10 @@ def big(tmp_path):
     path = tmp_path / "big"
     kind = {"granularity": Granularity.PROPOSITION, "document_id": "d", "parent_id": "p"}
     with UnitStore(path, encoder=None) as store:
-        store.add([Unit("", f"{at}", **kind, start=at, end=at + 1) for at in range(2000)], vectors=vectors(2000))
+        store.add(
+            [Unit("", f"{at}", **kind, start=at, end=at + 1) for at in range(2000)],
+            vectors=vectors(2000),
+        )
     return path
 
 
@@ -75,14 +80,24 @@ def test_what_cannot_be_measured_is_refused(fails, big, tmp_path, monkeypatch, o
 
 def test_weights_are_fitted_to_questions_with_answers(run, report, fails, tmp_path):
     with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
-        store.add_documents(Document(f"The harbour of place{at} dates from year{at}.", id=str(at)) for at in range(30))
+        store.add_documents(
+            Document(f"The harbour of place{at} dates from year{at}.", id=str(at))
+            for at in range(30)
+        )
     file = tmp_path / "answers.jsonl"
-    lines = (f'{{"question": "When did place{at} open?", "answers": ["year{at}"]}}\n' for at in range(30))
+    lines = (
+        f'{{"question": "When did place{at} open?", "answers": ["year{at}"]}}\n' for at in range(30)
+    )
     file.write_text("".join(lines))
     code, out, _ = run("tune", tmp_path / "s", "--answers", file, "--dry-run")
     assert code == 0
     assert "30 questions, 30 with an answer" in out
     assert "the store keeps its weights" in out
-    assert report("tune", tmp_path / "s", "--answers", file)["current"] == {"passage": 0.25, "lexical": 0.33}
+    assert report("tune", tmp_path / "s", "--answers", file)["current"] == {
+        "passage": 0.25,
+        "lexical": 0.33,
+    }
     file.write_text('{"question": "When?"}\n')
-    assert 'answers.jsonl:1: expected {"question"' in fails("tune", tmp_path / "s", "--answers", file)
+    assert 'answers.jsonl:1: expected {"question"' in fails(
+        "tune", tmp_path / "s", "--answers", file
+    )

@@ -40,7 +40,11 @@ def paged(*texts: str, per_line: int = 8, **fields: Any) -> dict[str, Any]:
 def paragraph(content: str, text: str, role: str = "") -> dict[str, Any]:
     """A paragraph of a result whose content is text."""
     offset = content.index(text)
-    return {"content": text, "spans": [{"offset": offset, "length": len(text)}], **({"role": role} if role else {})}
+    return {
+        "content": text,
+        "spans": [{"offset": offset, "length": len(text)}],
+        **({"role": role} if role else {}),
+    }
 
 
 def snake(value: Any) -> Any:
@@ -49,7 +53,10 @@ def snake(value: Any) -> Any:
         return [snake(part) for part in value]
     if not isinstance(value, dict):
         return value
-    return {"".join(f"_{c.lower()}" if c.isupper() else c for c in name): snake(part) for name, part in value.items()}
+    return {
+        "".join(f"_{c.lower()}" if c.isupper() else c for c in name): snake(part)
+        for name, part in value.items()
+    }
 
 
 def table_of(rows: Sequence[Sequence[str]], *, header_rows: int = 1, caption: str = "") -> Table:

@@ -26,7 +26,11 @@ def printout(name: str) -> str:
 @cache
 def printed_paper() -> str:
     """Return the Markdown of the Dense X paper as the service printed it, up to the metadata, or skip."""
-    return printout("document-intelligence-output.txt").partition("Page Content 1: ")[2].partition("Metadata 1:")[0]
+    return (
+        printout("document-intelligence-output.txt")
+        .partition("Page Content 1: ")[2]
+        .partition("Metadata 1:")[0]
+    )
 
 
 @cache
@@ -44,4 +48,7 @@ def samples() -> dict[str, dict]:
     folder = DATA / "azure-docintel"
     if not folder.is_dir():
         pytest.skip(f"needs {folder}, which is not on this machine")
-    return {path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.json"))}
+    return {
+        path.name: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.json"))
+    }

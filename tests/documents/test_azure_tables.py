@@ -15,7 +15,10 @@ def raw_tables(node):
         if "cells" in node:
             grid = {}
             for cell in node["cells"]:
-                row, column = (cell.get(f"{name}Index", cell.get(f"{name}_index")) for name in ("row", "column"))
+                row, column = (
+                    cell.get(f"{name}Index", cell.get(f"{name}_index"))
+                    for name in ("row", "column")
+                )
                 for down in range(cell.get("rowSpan") or cell.get("row_span") or 1):
                     for right in range(cell.get("columnSpan") or cell.get("column_span") or 1):
                         grid[row + down, column + right] = cell.get("content", cell.get("text"))
@@ -52,16 +55,26 @@ TABLE = {"rowCount": 1, "columnCount": 1, "cells": [CELL]}
 
 def read_tables(*tables):
     return read_layout(
-        {"content": "😀😀 Table 1", "stringIndexType": "utf16CodeUnit", "pages": [], "tables": tables}
+        {
+            "content": "😀😀 Table 1",
+            "stringIndexType": "utf16CodeUnit",
+            "pages": [],
+            "tables": tables,
+        }
     ).tables
 
 
 def test_captions_footnotes_and_kinds():
-    notes = {"caption": {"content": "Table 1", "spans": [{"offset": 5, "length": 7}]}, "footnotes": [{"content": "a"}]}
+    notes = {
+        "caption": {"content": "Table 1", "spans": [{"offset": 5, "length": 7}]},
+        "footnotes": [{"content": "a"}],
+    }
     (table,) = read_tables(TABLE | notes)
     assert (table.caption, table.caption_span, table.footnotes) == ("Table 1", (3, 10), ("a",))
     document = clean(
-        read_layout({"content": "", "pages": [], "tables": [TABLE | {"footnotes": [{"content": "A ﬁg."}]}]})
+        read_layout(
+            {"content": "", "pages": [], "tables": [TABLE | {"footnotes": [{"content": "A ﬁg."}]}]}
+        )
     )
     assert document.documents()[0].text == "A fig."
     assert table.cells[0].kind == "columnHeader"
@@ -108,6 +121,8 @@ def test_grids_that_are_nearly_empty(damage):
 def test_paragraphs_that_overlap_without_end():
     spans = [{"offset": 0, "length": 10}]
     result = {"content": "Olms sing.", "pages": [], "paragraphs": [{"spans": spans}] * 20}
-    with pytest.raises(InvalidInputError, match=r"the layout is damaged.*hold 200 characters of a content of 10"):
+    with pytest.raises(
+        InvalidInputError, match=r"the layout is damaged.*hold 200 characters of a content of 10"
+    ):
         read_layout(result)
     assert read_layout(result | {"paragraphs": [{"spans": spans}] * 3}).elements

@@ -45,12 +45,17 @@ def test_words_apart_are_two_regions(second: Box) -> None:
 
 
 def test_where_only_pages_are_known_a_region_is_a_page() -> None:
-    assert lines([Box(0, 4, 1, ()), Box(5, 9, 1, ()), Box(9, 12, 2, ())]) == [Region(1, ()), Region(2, ())]
+    assert lines([Box(0, 4, 1, ()), Box(5, 9, 1, ()), Box(9, 12, 2, ())]) == [
+        Region(1, ()),
+        Region(2, ()),
+    ]
 
 
 SIDES = st.tuples(*[st.floats(-20, 5000).map(lambda value: round(value, 2)) for _ in range(4)])
 BOXES = st.lists(
-    st.builds(Box, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 2000), SIDES | st.just(()))
+    st.builds(
+        Box, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 2000), SIDES | st.just(())
+    )
 )
 
 
@@ -59,12 +64,16 @@ def test_packed_boxes_come_back(boxes: list[Box]) -> None:
     back = unpack(pack(boxes)) if boxes else ()
     assert [shape[:3] for shape in back] == [shape[:3] for shape in boxes]
     for shape, other in zip(back, boxes, strict=True):
-        assert shape.rectangle == pytest.approx(other.rectangle, abs=1e-6) or not any(other.rectangle)
+        assert shape.rectangle == pytest.approx(other.rectangle, abs=1e-6) or not any(
+            other.rectangle
+        )
 
 
 def test_regions_of_a_unit_are_those_of_its_words() -> None:
     document = Document("aaaa bbbb cccc dddd eeee", metadata={LAYOUT: pack(ROW)})
-    unit = Unit("", "bbbb", Granularity.SENTENCE, document.id, "p", 5, 9, metadata=document.metadata)
+    unit = Unit(
+        "", "bbbb", Granularity.SENTENCE, document.id, "p", 5, 9, metadata=document.metadata
+    )
     assert regions(unit) == [Region(1, ROW[1].rectangle)]
     assert len(regions(replace(unit, start=10, end=17))) == 2
     assert regions(replace(unit, metadata={})) == []

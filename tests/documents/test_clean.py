@@ -43,7 +43,11 @@ def cleaned(content: str, *without: str) -> LayoutDocument:
             "Mills grind, says Lee. It covers 5 m² and R² is 0.9",
         ),
         ("footnote_marks", "Bread<sup>1</sup> of rye, 10³ sacks", "Bread of rye, 10³ sacks"),
-        ("footnote_marks", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills¹⁻³", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills"),
+        (
+            "footnote_marks",
+            "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills¹⁻³",
+            "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills",
+        ),
         ("bullets", "· Water\n\n• Wind\n\n? Steam", "- Water\n\n- Wind\n\n- Steam"),
         ("line_breaks", "a mill\n  by the\nriver", "a mill by the river"),
         ("line_breaks", "> a mill\n>  by the\nriver", "> a mill by the river"),
@@ -102,10 +106,13 @@ def test_marks_indentation_and_hyphens_of_code_stay(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "formula", [r"$$a \, b \\ c \{d\} \%$$", r"$\{1,2\}$", r"\(y\)", r"\[x^2 \, = \{1\}\]", "$$x -\ny²$$"]
+    "formula",
+    [r"$$a \, b \\ c \{d\} \%$$", r"$\{1,2\}$", r"\(y\)", r"\[x^2 \, = \{1\}\]", "$$x -\ny²$$"],
 )
 def test_formulas_stay_as_they_are(formula: str) -> None:
-    assert cleaned(f"It costs \\$5; so {formula} holds.").text == f"It costs $5; so {formula} holds."
+    assert (
+        cleaned(f"It costs \\$5; so {formula} holds.").text == f"It costs $5; so {formula} holds."
+    )
 
 
 @pytest.mark.parametrize("formula", ["$$\nF = 1\n$$", "$$F = 1$$", "\\[\nF = 1\n\\]"])
@@ -118,13 +125,21 @@ PAGE_BREAK = "\n\n<!-- PageBreak -->\n\n"
 
 
 def test_running_heads() -> None:
-    pages = [f"Mills of the North\n\nPage {number} tells of {'x' * number}.\n\n{number + 6}" for number in range(1, 5)]
+    pages = [
+        f"Mills of the North\n\nPage {number} tells of {'x' * number}.\n\n{number + 6}"
+        for number in range(1, 5)
+    ]
     document = cleaned(PAGE_BREAK.join(pages))
     assert document.text == "\n\n".join(page.split("\n\n")[1] for page in pages)
     assert document.changes["running_heads"] == 8
     assert cleaned(PAGE_BREAK.join(pages), "running_heads").text.count("Mills of the North") == 4
     assert "Mills" not in cleaned(PAGE_BREAK.join(pages[:2])).text
-    assert cleaned(PAGE_BREAK.join([*pages[:2], "A mill.", "A wheel."])).text.count("Mills of the North") == 2
+    assert (
+        cleaned(PAGE_BREAK.join([*pages[:2], "A mill.", "A wheel."])).text.count(
+            "Mills of the North"
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize("amounts", [(100, 100, 100, 100), (100, 250, 80, 12)])
@@ -139,7 +154,9 @@ def test_invoices_keep_their_numbers_and_amounts(amounts: tuple[int, ...]) -> No
 
 
 def test_a_page_keeps_its_only_text() -> None:
-    document = cleaned(PAGE_BREAK.join(["Left blank", "Left blank\n\nA mill.", "Left blank", "Left blank"]))
+    document = cleaned(
+        PAGE_BREAK.join(["Left blank", "Left blank\n\nA mill.", "Left blank", "Left blank"])
+    )
     assert document.text == "Left blank\n\nA mill.\n\nLeft blank\n\nLeft blank"
 
 
@@ -173,13 +190,19 @@ LINES = st.sampled_from(
         "===",
     ]
 )
-CONTENTS = st.lists(LINES | st.text("ab# |-\\*<>!:\n\u00adﬁ", max_size=25), max_size=12).map("\n\n".join)
+CONTENTS = st.lists(LINES | st.text("ab# |-\\*<>!:\n\u00adﬁ", max_size=25), max_size=12).map(
+    "\n\n".join
+)
 
 
 @given(CONTENTS, st.sets(st.sampled_from(list(RULES))))
-def test_every_character_that_is_kept_leads_back_to_the_content(content: str, without: set[str]) -> None:
+def test_every_character_that_is_kept_leads_back_to_the_content(
+    content: str, without: set[str]
+) -> None:
     document = cleaned(content, *without)
-    kept = [(place, int(origin)) for place, origin in enumerate(document.traced.origins) if origin >= 0]
+    kept = [
+        (place, int(origin)) for place, origin in enumerate(document.traced.origins) if origin >= 0
+    ]
     assert all(document.text[place] == content[origin] for place, origin in kept)
     assert len({origin for _, origin in kept}) == len(kept)  # nothing of the content is said twice
     assert document.text == "\n\n".join(part.text for part in document.parts if part.text)
@@ -202,12 +225,20 @@ def test_units_lead_back_to_their_page_after_the_store_was_reopened(tmp_path: An
     with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
         store.add_documents(document.documents())
     with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
-        hits = {hit.unit.text: hit.unit for hit in store.search("mill", 20, parents="unit", granularity="proposition")}
-    assert {region.page for region in regions(hits["The mill was built of granite in 1820."])} == {1, 2}
+        hits = {
+            hit.unit.text: hit.unit
+            for hit in store.search("mill", 20, parents="unit", granularity="proposition")
+        }
+    assert {region.page for region in regions(hits["The mill was built of granite in 1820."])} == {
+        1,
+        2,
+    }
     river = hits["The river turns the wheels all year."]
     assert {region.page for region in regions(river)} == {2}
     place = river.metadata["offset"]
-    exact = lines(document.layout.boxes(document.traced.cut(place + river.start, place + river.end)))
+    exact = lines(
+        document.layout.boxes(document.traced.cut(place + river.start, place + river.end))
+    )
     assert [region.rectangle for region in regions(river)] == [
         pytest.approx(line.rectangle, abs=0.01) for line in exact
     ]
@@ -228,5 +259,7 @@ def test_kinds_of_documents() -> None:
     assert parts[1].text == "Table 1: Sacks.\n\nIn Table 1, x has b of 1."
     assert parts[2].text == "## References\n\nLee, A. 1999. On mills."
     assert [part.metadata["kind"] for part in document.documents()] == ["text", "table"]
-    with pytest.raises(InvalidInputError, match="kinds are text, table, figure, reference, got 'tables'"):
+    with pytest.raises(
+        InvalidInputError, match="kinds are text, table, figure, reference, got 'tables'"
+    ):
         document.documents(["tables"])  # type: ignore[list-item]

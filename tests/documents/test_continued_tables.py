@@ -51,7 +51,10 @@ def test_a_table_goes_on_over_several_pages():
         (f"{BREAK}Another chapter.\n\n", "<table><tr><td>New</td><td>30</td></tr></table>"),
         ("\n\n", "<table><tr><td>New</td><td>30</td></tr></table>"),
         (BREAK, "<table><tr><td>New</td><td>30</td><td>A</td></tr></table>"),
-        (BREAK, "<table><tr><th>Mill</th><th>Depth</th></tr><tr><td>New</td><td>30</td></tr></table>"),
+        (
+            BREAK,
+            "<table><tr><th>Mill</th><th>Depth</th></tr><tr><td>New</td><td>30</td></tr></table>",
+        ),
         (BREAK, "<table><caption>Table 3: Wells</caption><tr><td>New</td><td>30</td></tr></table>"),
     ],
 )
@@ -61,9 +64,7 @@ def test_other_tables_stay_apart(between, part):
 
 def test_a_table_in_a_cell_is_text_of_the_cell():
     inner = "<table><tr><td>red</td><td>blue</td></tr><tr><td>green</td></tr></table>"
-    rows = (
-        f"<tr><th>Mill</th><th>Paint</th></tr><tr><td>Old</td><td>{inner}</td></tr><tr><td>New</td><td>none</td></tr>"
-    )
+    rows = f"<tr><th>Mill</th><th>Paint</th></tr><tr><td>Old</td><td>{inner}</td></tr><tr><td>New</td><td>none</td></tr>"
     (table,) = markdown_tables(f"<table>{rows}</table>\n\nText after it.")
     assert table.texts()[1:] == [["Old", "red blue green"], ["New", "none"]]
     assert cleaned(f"<table>{rows}</table>\n\nText after it.").text == "Text after it."
@@ -98,7 +99,10 @@ def test_texts_of_cells_in_html(cell, text):
         ("☑", "selected"),
         (":unselected:", "not selected"),
         ("12 :selected:", "12"),
-        ("The wheel turns :unselected: all day and all night", "The wheel turns all day and all night"),
+        (
+            "The wheel turns :unselected: all day and all night",
+            "The wheel turns all day and all night",
+        ),
     ],
 )
 def test_boxes_in_cells_are_answers(cell, answer):
@@ -116,7 +120,10 @@ def test_boxes_in_cells_are_answers(cell, answer):
         ('A <img alt="mill" src="data:image/png;base64,iVBOR"/> B.', "A mill B."),
         ("A [mill][m] B.\n\n[m]: <data:image/png;base64,iVBORw0KGgo=>", "A [mill][m] B."),
         ("A ![mill](mill.png) B.", "A ![mill](mill.png) B."),
-        ("Write `![a](data:image/png;base64,AA)` in it.", "Write `![a](data:image/png;base64,AA)` in it."),
+        (
+            "Write `![a](data:image/png;base64,AA)` in it.",
+            "Write `![a](data:image/png;base64,AA)` in it.",
+        ),
     ],
 )
 def test_data_of_pictures_is_no_text(source, text):

@@ -65,7 +65,9 @@ def test_any_text_keeps_its_letters(text: str) -> None:
 
 
 def annotated() -> list[tuple[str, str, str]]:
-    lines = (Path(__file__).parent / "line_end_hyphens.txt").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (Path(__file__).parent / "line_end_hyphens.txt").read_text(encoding="utf-8").splitlines()
+    )
     words = " ".join(line for line in lines if not line.startswith("#")).split()
     pairs = [re.fullmatch(r"(.+?)(-~|-|)\|(.+)", word) for word in words]
     return [(pair[1], pair[2], pair[3]) for pair in pairs if pair]
@@ -91,6 +93,8 @@ def test_all_line_ends_of_a_paper() -> None:
         ("fine", "tuned"),
         ("-0", "flan"),
     ]
-    joined, right = ({place for place, row in enumerate(table) if not row[1]} for table in (rows, gold))
+    joined, right = (
+        {place for place, row in enumerate(table) if not row[1]} for table in (rows, gold)
+    )
     assert len(joined & right) / len(joined) > 0.99
     assert len(joined & right) / len(right) > 0.99

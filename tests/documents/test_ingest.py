@@ -52,15 +52,21 @@ def store():
 
 def test_rows_are_propositions_and_no_model_sees_tables_or_summaries(store, document):
     script = ScriptedPropositionizer(lambda passage: [passage.text])
-    added = add_layout(store, document, summaries=REPORT, propositionizer=script, metadata={"source": "wells.pdf"})
+    added = add_layout(
+        store, document, summaries=REPORT, propositionizer=script, metadata={"source": "wells.pdf"}
+    )
     asked = [passage for call in script.calls for passage in call]
     assert not any("31" in passage.text or "deepest" in passage.text for passage in asked)
     assert asked
-    hits = store.search("In Table 1, New well has Depth (m) of 54", k=1, parents="unit", granularity="proposition")
+    hits = store.search(
+        "In Table 1, New well has Depth (m) of 54", k=1, parents="unit", granularity="proposition"
+    )
     assert hits[0].unit.text == "In Table 1, New well has Depth (m) of 54."
     assert hits[0].unit.metadata["kind"] == "table"
     assert hits[0].unit.metadata["source"] == "wells.pdf"
-    rows = store.search("well", k=50, parents="unit", granularity="proposition", filter={"kind": "table"})
+    rows = store.search(
+        "well", k=50, parents="unit", granularity="proposition", filter={"kind": "table"}
+    )
     assert len(rows) == 5
     assert added.units[Granularity.PROPOSITION] == len(
         store.search("x", k=50, parents="unit", granularity="proposition")
@@ -97,7 +103,11 @@ def test_summaries_as_documents(document):
     parts = document.documents(summaries=REPORT, metadata={"source": "a"})
     assert [part.metadata["kind"] for part in parts] == ["text", "table", "table summary"]
     table, summary = parts[1:]
-    assert (summary.text, summary.section, summary.metadata["table_id"]) == (SUMMARY, table.section, table.id)
+    assert (summary.text, summary.section, summary.metadata["table_id"]) == (
+        SUMMARY,
+        table.section,
+        table.id,
+    )
     assert summary.metadata["source"] == "a"
     failed = summarize_tables(document.tables, lambda prompt: "")
     assert len(document.documents(summaries=failed)) == 2

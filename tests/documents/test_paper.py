@@ -53,7 +53,9 @@ def opening() -> LayoutDocument:
 
 def passages(document: LayoutDocument) -> list[Unit]:
     return [
-        unit for part in document.documents(["text", "table", "figure", "reference"]) for unit in split_passages(part)
+        unit
+        for part in document.documents(["text", "table", "figure", "reference"])
+        for unit in split_passages(part)
     ]
 
 
@@ -65,9 +67,14 @@ def test_title_and_sections_in_order() -> None:
     """Figure 8, a prompt, was read as text under the heading "Passage = Propositions"."""
     assert paper().title == "Dense XX Retrieval: What Retrieval Granularity Should We Use?"
     assert paper().text.startswith(f"# {paper().title}\n\n")
-    assert [part.path[-1] for part in sections(paper())[1:]] == [*HEADINGS, "Passage = Propositions"]
+    assert [part.path[-1] for part in sections(paper())[1:]] == [
+        *HEADINGS,
+        "Passage = Propositions",
+    ]
     assert [part.path[0] for part in sections(paper()) if len(part.path) > 1] == [
-        heading for heading in HEADINGS for _ in range({"4": 4, "5": 2, "6": 3}.get(heading.split()[0], 0))
+        heading
+        for heading in HEADINGS
+        for _ in range({"4": 4, "5": 2, "6": 3}.get(heading.split()[0], 0))
     ]
     assert [part.path[-1] for part in sections(opening())[1:]] == HEADINGS[:20]
 
@@ -92,13 +99,24 @@ def test_no_proposition_is_dirty() -> None:
 def test_no_word_of_the_paper_is_lost() -> None:
     """All words of the raw text but those of pictures, tables, furniture and cut words stand in the clean one."""
     raw = re.sub(
-        r"<figure>.*?<figcaption>|^\|[^\n]*|:(?:un)?selected:", " ", printed_paper(), flags=re.DOTALL | re.MULTILINE
+        r"<figure>.*?<figcaption>|^\|[^\n]*|:(?:un)?selected:",
+        " ",
+        printed_paper(),
+        flags=re.DOTALL | re.MULTILINE,
     )
     raw = re.sub(r"^## arXiv.*$", " ", raw, flags=re.MULTILINE)
     words = set(re.findall(r"[^\W\d_]{4,}", plain(re.sub(r"-\s+", "-", raw).replace("-", ""))))
     clean_words = plain(paper().text.replace("-", "").replace(" and", " ")).replace(" ", "")
     missing = {word for word in sorted(words) if word not in clean_words}
-    assert missing <= {"figcaption", "figure", "footnote", "pagefooter", "passageand", "bior", "propositable"}
+    assert missing <= {
+        "figcaption",
+        "figure",
+        "footnote",
+        "pagefooter",
+        "passageand",
+        "bior",
+        "propositable",
+    }
 
 
 def test_tables() -> None:
@@ -108,7 +126,10 @@ def test_tables() -> None:
         "5 Results: Passage Retrieval, 5.2 Retrieval by Proposition => Better Cross-Task Generalization",
     ]
     assert not [
-        cell.text for table in tables for cell in table.cells if re.search(r":\w*selected:|\w- [a-z](?!nd )", cell.text)
+        cell.text
+        for table in tables
+        for cell in table.cells
+        if re.search(r":\w*selected:|\w- [a-z](?!nd )", cell.text)
     ]
 
 

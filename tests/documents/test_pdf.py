@@ -23,29 +23,47 @@ def test_the_sample_is_what_its_tool_makes():
 
 def test_text_roles_and_words():
     layout = read_pdf(SAMPLE)
-    roles = [(element.role, layout.content[slice(*element.spans[0])].split(".")[0]) for element in layout.elements]
+    roles = [
+        (element.role, layout.content[slice(*element.spans[0])].split(".")[0])
+        for element in layout.elements
+    ]
     assert [role for role in roles if role[0]] == [
         ("title", "Tide Gauges of the Varnholm Coast"),
         ("sectionHeading", "1 The gauges"),
         ("sectionHeading", "2 Levels"),
         ("sectionHeading", "3 Care of the wells"),
     ]
-    assert [(page.number, round(page.width * 72), round(page.height * 72)) for page in layout.pages] == [
+    assert [
+        (page.number, round(page.width * 72), round(page.height * 72)) for page in layout.pages
+    ] == [
         (1, 595, 842),
         (2, 595, 842),
     ]
     printed = [layout.content[word.start : word.end] for word in layout.words]
     assert printed == layout.content.split()
-    mussels = next(word for word in layout.words if layout.content[word.start : word.end] == "mussels")
+    mussels = next(
+        word for word in layout.words if layout.content[word.start : word.end] == "mussels"
+    )
     line = sample_pdf.PAGES[1][2]
-    assert (mussels.page, round(mussels.rectangle[3] * 72)) == (2, line[3] + 2)  # the baseline, and what hangs below
+    assert (mussels.page, round(mussels.rectangle[3] * 72)) == (
+        2,
+        line[3] + 2,
+    )  # the baseline, and what hangs below
 
 
 def test_a_ruled_table():
     (table,) = read_pdf(SAMPLE).tables
     assert (table.row_count, table.column_count, table.header_rows, table.pages) == (6, 5, 2, (1,))
-    assert [[cell.text for cell in row.cells] for row in table.rows()] == [list(row) for row in sample_pdf.ROWS]
-    assert table.headers() == [("Gauge",), ("2021", "Highest"), ("2021", "Mean"), ("2022", "Highest"), ("2022", "Mean")]
+    assert [[cell.text for cell in row.cells] for row in table.rows()] == [
+        list(row) for row in sample_pdf.ROWS
+    ]
+    assert table.headers() == [
+        ("Gauge",),
+        ("2021", "Highest"),
+        ("2021", "Mean"),
+        ("2022", "Highest"),
+        ("2022", "Mean"),
+    ]
     assert table.caption == "Table 1: Levels in centimetres above the zero of each gauge."
     left, top = table.regions[0].rectangle[:2]
     assert (round(left * 72), round(top * 72)) == (sample_pdf.COLUMNS[0], sample_pdf.TABLE_TOP)
@@ -104,7 +122,11 @@ def test_pictures_of_pages():
 
 
 def test_a_pdf_in_letters_of_one_size_has_no_headings(tmp_path, monkeypatch):
-    monkeypatch.setattr(sample_pdf, "PAGES", [[(sample_pdf.PAGES[0][0][0], 8, 72, 40, ["Goods, sold at the quay."])]])
+    monkeypatch.setattr(
+        sample_pdf,
+        "PAGES",
+        [[(sample_pdf.PAGES[0][0][0], 8, 72, 40, ["Goods, sold at the quay."])]],
+    )
     path = tmp_path / "a.pdf"
     path.write_bytes(sample_pdf.make_pdf())
     assert [element.role for element in read_pdf(path).elements] == [""]
@@ -119,10 +141,14 @@ def test_limits(tmp_path):
     text = bombs.packed(bombs.TEXT)
     path = write_pdf(tmp_path / "a.pdf", bombs.pages(5, text))
     assert len(read_pdf(path, limits=ReadLimits(pages=5)).pages) == 5
-    with pytest.raises(UnreadableFileError, match=r"a\.pdf has more than 4 pages\. .*--limit pages=…"):
+    with pytest.raises(
+        UnreadableFileError, match=r"a\.pdf has more than 4 pages\. .*--limit pages=…"
+    ):
         read_pdf(path, limits=ReadLimits(pages=4))
     long = write_pdf(tmp_path / "b.pdf", bombs.pages(1, bombs.stream(bombs.zeros(100 << 20))))
-    with pytest.raises(UnreadableFileError, match=r"has a stream that unpacks to more than 64,000,000 bytes"):
+    with pytest.raises(
+        UnreadableFileError, match=r"has a stream that unpacks to more than 64,000,000 bytes"
+    ):
         read_layout(long)
     wide = write_pdf(tmp_path / "c.pdf", bombs.pages(1, text, font=bombs.WIDE_FONT))
     with pytest.raises(UnreadableFileError, match=r"needs more than 500,000,000 bytes of memory"):
@@ -140,11 +166,15 @@ def test_reading_here_and_in_another_process_is_the_same():
 
 
 def test_a_picture_of_a_huge_page_is_refused(tmp_path):
-    objects = [part.replace("595 842", "9000 9000") if isinstance(part, str) else part for part in bombs.pages(1, "")]
+    objects = [
+        part.replace("595 842", "9000 9000") if isinstance(part, str) else part
+        for part in bombs.pages(1, "")
+    ]
     path = write_pdf(tmp_path / "a.pdf", objects)
     assert draw_regions(path, [Region(1, ())], dpi=7)[1].size == (875, 875)
     with pytest.raises(
-        InvalidInputError, match=r"page 1 of .* has 37,500 × 37,500 pixels at 300 dots per inch, more than 200"
+        InvalidInputError,
+        match=r"page 1 of .* has 37,500 × 37,500 pixels at 300 dots per inch, more than 200",
     ):
         draw_regions(path, [Region(1, ())], dpi=300)
 
@@ -156,7 +186,9 @@ def two_columns(path, lines, *, in_turn):
     places += [(320, 700 - 14 * n, line) for n, line in enumerate(lines[half:])]
     if in_turn:
         places.sort(key=lambda place: -place[1])
-    commands = ["BT /F1 16 Tf 60 740 Td (Mills of the Varnholm Coast and of the islands before it) Tj ET"]
+    commands = [
+        "BT /F1 16 Tf 60 740 Td (Mills of the Varnholm Coast and of the islands before it) Tj ET"
+    ]
     commands += [f"BT /F1 10 Tf {x} {y} Td ({line}) Tj ET" for x, y, line in places]
     content = "\n".join(commands)
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"

@@ -32,7 +32,9 @@ class OldSdkObject:
         result = snake(RESULT)
         for entry in result["pages"][0]["words"]:
             numbers = entry["polygon"]
-            entry["polygon"] = [{"x": x, "y": y} for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+            entry["polygon"] = [
+                {"x": x, "y": y} for x, y in zip(numbers[::2], numbers[1::2], strict=True)
+            ]
         return result
 
 
@@ -45,11 +47,20 @@ class OldSdkObject:
         SimpleNamespace(as_dict=lambda: RESULT),
         OldSdkObject(),
         {
-            "result": {"contents": [{"markdown": TEXT, "kind": "document", "pages": RESULT["pages"]}]},
+            "result": {
+                "contents": [{"markdown": TEXT, "kind": "document", "pages": RESULT["pages"]}]
+            },
             "status": "Succeeded",
         },
     ],
-    ids=["JSON", "snake case", "envelope", "SDK object", "SDK object of v3", "Content Understanding"],
+    ids=[
+        "JSON",
+        "snake case",
+        "envelope",
+        "SDK object",
+        "SDK object of v3",
+        "Content Understanding",
+    ],
 )
 def test_the_same_result_in_every_form(source: Any) -> None:
     layout = read_layout(source)
@@ -63,7 +74,13 @@ def test_the_same_result_in_every_form(source: Any) -> None:
 def test_places_of_content_understanding() -> None:
     page = {
         "pageNumber": 2,
-        "words": [{"content": "mill", "span": {"offset": 4, "length": 4}, "source": "D(2,1,1,2,1,2,2,1,2)"}],
+        "words": [
+            {
+                "content": "mill",
+                "span": {"offset": 4, "length": 4},
+                "source": "D(2,1,1,2,1,2,2,1,2)",
+            }
+        ],
     }
     layout = read_layout({"contents": [{"markdown": "The mill", "pages": [page]}]})
     assert layout.words[0] == (4, 8, 2, (1.0, 1.0, 2.0, 2.0))
@@ -72,11 +89,22 @@ def test_places_of_content_understanding() -> None:
 def test_lines_of_version_2_1() -> None:
     def line(text: str, left: float, top: float) -> dict[str, Any]:
         places = [
-            (left + 0.7 * number, top, left + 0.7 * number + 0.6, top + 0.1) for number in range(len(text.split()))
+            (left + 0.7 * number, top, left + 0.7 * number + 0.6, top + 0.1)
+            for number in range(len(text.split()))
         ]
-        boxes = [word(part, 0, place)["polygon"] for part, place in zip(text.split(), places, strict=True)]
-        words = [{"text": part, "boundingBox": box} for part, box in zip(text.split(), boxes, strict=True)]
-        return {"text": text, "boundingBox": word(text, 0, (left, top, left + 3, top + 0.1))["polygon"], "words": words}
+        boxes = [
+            word(part, 0, place)["polygon"]
+            for part, place in zip(text.split(), places, strict=True)
+        ]
+        words = [
+            {"text": part, "boundingBox": box}
+            for part, box in zip(text.split(), boxes, strict=True)
+        ]
+        return {
+            "text": text,
+            "boundingBox": word(text, 0, (left, top, left + 3, top + 0.1))["polygon"],
+            "words": words,
+        }
 
     lines = [
         line("The mill was built", 1, 1),
@@ -87,12 +115,26 @@ def test_lines_of_version_2_1() -> None:
         line("Margin", 6, 1.7),
     ]
     cells = [
-        {"rowIndex": 0, "columnIndex": 0, "text": "North", "elements": ["#/readResults/0/lines/1/words/0"]},
-        {"rowIndex": 0, "columnIndex": 1, "text": "7", "elements": ["#/readResults/0/lines/3/words/0"]},
+        {
+            "rowIndex": 0,
+            "columnIndex": 0,
+            "text": "North",
+            "elements": ["#/readResults/0/lines/1/words/0"],
+        },
+        {
+            "rowIndex": 0,
+            "columnIndex": 1,
+            "text": "7",
+            "elements": ["#/readResults/0/lines/3/words/0"],
+        },
     ]
     table = {"rows": 1, "columns": 2, "cells": cells, "boundingBox": [4, 1, 5, 1, 5, 2, 4, 2]}
     read = {"page": 1, "angle": 0, "width": 8.5, "height": 11, "unit": "inch", "lines": lines}
-    result = {"version": "2.1.0", "readResults": [read], "pageResults": [{"page": 1, "tables": [table]}]}
+    result = {
+        "version": "2.1.0",
+        "readResults": [read],
+        "pageResults": [{"page": 1, "tables": [table]}],
+    }
     document = clean(read_layout({"analyzeResult": result}))
     assert document.text == "The mill was built in 1820.\n\nIt burned down.\n\nMargin"
     assert [table.texts() for table in document.tables] == [[["North", "7"]]]
@@ -106,11 +148,19 @@ def test_roles() -> None:
     roles = {"Mills": "title", "7": "pageNumber", "A note.": "footnote", "x = 1": "news"}
     roles |= {"Water": "sectionHeading", "Wind": "sectionHeading"}
     paragraphs = [paragraph(content, text, roles.get(text, "")) for text in content.split("\n")]
-    result = {"content": content, "contentFormat": "text", "pages": [{"pageNumber": 1}], "paragraphs": paragraphs}
+    result = {
+        "content": content,
+        "contentFormat": "text",
+        "pages": [{"pageNumber": 1}],
+        "paragraphs": paragraphs,
+    }
     document = clean(read_layout(result))
     assert document.title == "Mills"
     assert [part.path for part in document.parts] == [(), ("Water",), ("Wind",)]
-    assert document.text == "# Mills\n\n## Water\n\nA mill needs a river.\n\nA note.\n\n## Wind\n\nx = 1"
+    assert (
+        document.text
+        == "# Mills\n\n## Water\n\nA mill needs a river.\n\nA note.\n\n## Wind\n\nx = 1"
+    )
 
 
 def test_text_that_no_element_holds_is_not_lost() -> None:
@@ -134,9 +184,14 @@ def test_text_that_no_element_holds_is_not_lost() -> None:
 def test_every_way_to_count_characters(kind: str, measure: Any) -> None:
     content = "𝛼 café\u0301s 😀 near the mill"
     words = [
-        word(part, measure(content[: content.index(part)]), (1, 1, 2, 2), measure(part)) for part in content.split()
+        word(part, measure(content[: content.index(part)]), (1, 1, 2, 2), measure(part))
+        for part in content.split()
     ]
-    result = {"content": content, "contentFormat": "markdown", "pages": [{"pageNumber": 1, "words": words}]}
+    result = {
+        "content": content,
+        "contentFormat": "markdown",
+        "pages": [{"pageNumber": 1, "words": words}],
+    }
     assert printed(read_layout({**result, "stringIndexType": kind})) == content.split()
 
 
@@ -178,11 +233,17 @@ def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> 
     ("source", "message"),
     [
         ({}, "nothing is not a layout"),
-        ({"id": "chatcmpl-1", "choices": []}, "'choices', 'id' is not a layout: expected a result of Azure"),
+        (
+            {"id": "chatcmpl-1", "choices": []},
+            "'choices', 'id' is not a layout: expected a result of Azure",
+        ),
         ({"status": "failed", "error": {"code": "InvalidImage"}}, "'failed'.*InvalidImage"),
         ({"content": "a", "pages": None}, "is not a layout"),
         (
-            {"content": "a", "pages": [{"words": [{"span": {"offset": -4, "length": 1}, "polygon": [1] * 8}]}]},
+            {
+                "content": "a",
+                "pages": [{"words": [{"span": {"offset": -4, "length": 1}, "polygon": [1] * 8}]}],
+            },
             "damaged",
         ),
         ({"content": "a", "pages": [{"words": [7]}]}, "damaged"),
@@ -198,7 +259,11 @@ def test_what_is_no_layout(source: Any, message: str) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 30) | st.floats(allow_nan=False) | st.text("ab|#:<!->", max_size=12),
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 30)
+    | st.floats(allow_nan=False)
+    | st.text("ab|#:<!->", max_size=12),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
@@ -216,7 +281,9 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_json_is_read_or_refused(source: Any) -> None:
     try:
-        layout = read_layout(source if isinstance(source, dict) else {"content": "ab\n\n# b", "pages": source})
+        layout = read_layout(
+            source if isinstance(source, dict) else {"content": "ab\n\n# b", "pages": source}
+        )
     except InvalidInputError:
         return
     document = clean(layout)
@@ -226,7 +293,10 @@ def test_any_json_is_read_or_refused(source: Any) -> None:
 def test_a_result_without_pages_words_or_text() -> None:
     document = clean(read_layout({"content": "", "pages": []}))
     assert (document.text, document.documents()) == ("", [])
-    assert "layout" not in clean(read_layout({"content": "A mill.", "pages": []})).documents()[0].metadata
+    assert (
+        "layout"
+        not in clean(read_layout({"content": "A mill.", "pages": []})).documents()[0].metadata
+    )
 
 
 def test_overlapping_spans() -> None:
@@ -236,13 +306,28 @@ def test_overlapping_spans() -> None:
         {"spans": [{"offset": 4, "length": 34}]},
         {"spans": [{"offset": 0, "length": 8}]},
     ]
-    words = [word("mill", 4, (1, 1, 2, 2)), word("mill was", 4, (1, 1, 3, 2)), word("was", 9, (2, 1, 3, 2))]
-    pages = [{"pageNumber": 1, "words": words, "spans": [{"offset": 0, "length": 38}, {"offset": 3, "length": 9}]}]
+    words = [
+        word("mill", 4, (1, 1, 2, 2)),
+        word("mill was", 4, (1, 1, 3, 2)),
+        word("was", 9, (2, 1, 3, 2)),
+    ]
+    pages = [
+        {
+            "pageNumber": 1,
+            "words": words,
+            "spans": [{"offset": 0, "length": 38}, {"offset": 3, "length": 9}],
+        }
+    ]
     document = clean(
-        read_layout({"content": content, "contentFormat": "text", "pages": pages, "paragraphs": paragraphs})
+        read_layout(
+            {"content": content, "contentFormat": "text", "pages": pages, "paragraphs": paragraphs}
+        )
     )
     assert document.text.split() == content.split()  # once each
-    assert [box[:3] for box in document.layout.boxes(document.traced.cut(0, 12))] == [(4, 8, 1), (9, 12, 1)]
+    assert [box[:3] for box in document.layout.boxes(document.traced.cut(0, 12))] == [
+        (4, 8, 1),
+        (9, 12, 1),
+    ]
 
 
 def test_samples() -> None:
@@ -253,7 +338,11 @@ def test_samples() -> None:
         source = json.dumps(result, ensure_ascii=False)
         assert all(json.dumps(content, ensure_ascii=False)[1:-1] in source for content in words)
         document = clean(layout)
-        kept = [(place, int(origin)) for place, origin in enumerate(document.traced.origins) if origin >= 0]
+        kept = [
+            (place, int(origin))
+            for place, origin in enumerate(document.traced.origins)
+            if origin >= 0
+        ]
         assert all(document.text[place] == layout.content[origin] for place, origin in kept)
         assert all(part.metadata["pages"] for part in document.documents())
 
@@ -263,12 +352,16 @@ def test_a_long_file_and_a_deep_one(tmp_path: Path) -> None:
     for name in ("a.json", "a.md"):
         path = tmp_path / name
         path.write_text(" " * 1001)
-        message = r"holds more than 1,000 bytes\. .*ReadLimits\(file_bytes=…\), or --limit file_bytes=…"
+        message = (
+            r"holds more than 1,000 bytes\. .*ReadLimits\(file_bytes=…\), or --limit file_bytes=…"
+        )
         with pytest.raises(UnreadableFileError, match=message):
             read_layout(path, limits=limits)
     path = tmp_path / "deep.json"
     for depth in (300, 900, 100_000):
-        path.write_text('{"content": "x", "pages": [], "api_version": ' + "[" * depth + "]" * depth + "}")
+        path.write_text(
+            '{"content": "x", "pages": [], "api_version": ' + "[" * depth + "]" * depth + "}"
+        )
         try:
             read_layout(path)
         except (InvalidInputError, UnreadableFileError) as error:

@@ -30,7 +30,10 @@ def test_strings_in_order_and_what_is_asked():
         return f"Depths,\n of {number_of(prompt)}. "
 
     report = summarize_tables(TABLES, model, max_concurrency=2)
-    assert report.metadata() == {"table_count": 3, "table_summaries": [f"Depths, of {n}." for n in "123"]}
+    assert report.metadata() == {
+        "table_count": 3,
+        "table_summaries": [f"Depths, of {n}." for n in "123"],
+    }
     assert str(report) == "3 tables → 3 summaries; 0 failed"
     prompt = next(prompt for prompt in asked if "Table 2" in prompt)
     assert prompt.startswith(PROMPT)
@@ -53,10 +56,17 @@ async def test_a_failure_costs_its_own_table(caplog):
     assert report.metadata() == {
         "table_count": 4,
         "table_summaries": ["Depths of 1.", "", "", ""],
-        "table_summary_failures": {"1": "the model raised ValueError", "2": "empty answer", "3": "empty answer"},
+        "table_summary_failures": {
+            "1": "the model raised ValueError",
+            "2": "empty answer",
+            "3": "empty answer",
+        },
     }
     assert json.loads(json.dumps(report.metadata())) == report.metadata()
-    assert str(report) == "4 tables → 1 summaries; 3 failed (1 the model raised ValueError, 2 empty answer)"
+    assert (
+        str(report)
+        == "4 tables → 1 summaries; 3 failed (1 the model raised ValueError, 2 empty answer)"
+    )
     assert await asummarize_tables(tables, amodel) == report
     assert caplog.messages == ["a table has no summary"] * 2
 

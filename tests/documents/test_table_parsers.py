@@ -28,7 +28,10 @@ def test_rows_of_another_length_and_without_outer_pipes():
 
 def test_what_is_no_table():
     assert (
-        markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
+        markdown_tables(
+            "```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->"
+        )
+        == []
     )
 
 
@@ -111,7 +114,9 @@ def test_html_with_attributes_spans_and_nested_markup():
     assert HTML[slice(*table.span)].endswith("</table>")
 
 
-@pytest.mark.parametrize("source", ["<table><tr><td>a b</td><td>c</table>", "<table><tr><td>a b<td>c"])
+@pytest.mark.parametrize(
+    "source", ["<table><tr><td>a b</td><td>c</table>", "<table><tr><td>a b<td>c"]
+)
 def test_html_that_is_cut_off(source):
     (table,) = markdown_tables(source)
     assert table.texts() == [["a b", "c"]]
@@ -120,9 +125,13 @@ def test_html_that_is_cut_off(source):
 def test_raised_numbers():
     cells = ["5 × 10<sup>6</sup>", "12<sup>1</sup>", "s<sup>−1</sup>", "21<sup>st</sup>"]
     seen = ["5 × 10⁶", "12¹", "s⁻¹", "21st"]
-    (table,) = markdown_tables("\n".join(["| Value |", "| - |", *(f"| {text} |" for text in cells)]))
+    (table,) = markdown_tables(
+        "\n".join(["| Value |", "| - |", *(f"| {text} |" for text in cells)])
+    )
     assert [row[0] for row in table.texts()[1:]] == seen
-    (table,) = markdown_tables("<table>" + "".join(f"<tr><td>{text}</td></tr>" for text in cells) + "</table>")
+    (table,) = markdown_tables(
+        "<table>" + "".join(f"<tr><td>{text}</td></tr>" for text in cells) + "</table>"
+    )
     assert [row[0] for row in table.texts()] == seen
     (table,) = markdown_tables("| Depth |\n| - |\n| 12 |\n\nTable 1: In 10<sup>3</sup> m.")
     assert table.caption == "Table 1: In 10³ m."
@@ -149,7 +158,13 @@ def test_captions_after_and_before():
 
 def test_the_tables_of_the_printed_paper():
     tables = markdown_tables(printed_paper())
-    assert [(table.row_count, table.column_count) for table in tables] == [(4, 2), (4, 3), (22, 14), (23, 14), (9, 3)]
+    assert [(table.row_count, table.column_count) for table in tables] == [
+        (4, 2),
+        (4, 3),
+        (22, 14),
+        (23, 14),
+        (9, 3),
+    ]
     assert [table.label for table in tables] == ["", "Table 1", "Table 2", "Table 3", "Table 4"]
     assert [table.header_rows for table in tables] == [0, 1, 2, 3, 1]
     assert [sum(1 for _ in table.rows()) for table in tables] == [3, 3, 18, 18, 4]
@@ -158,7 +173,9 @@ def test_the_tables_of_the_printed_paper():
     assert wrapped[2].endswith("lubri- cates the heart.")
 
 
-@pytest.mark.parametrize(("number", "first_line"), [(2, "| SimCSE | Passage | 28.8"), (3, "| SimCSE | Passage | 8.1")])
+@pytest.mark.parametrize(
+    ("number", "first_line"), [(2, "| SimCSE | Passage | 28.8"), (3, "| SimCSE | Passage | 8.1")]
+)
 def test_every_number_of_the_large_tables(number, first_line):
     text = printed_paper()
     table = markdown_tables(text)[number]
@@ -182,11 +199,15 @@ def test_spans_end_with_the_table():
     rows = "<tr><td rowspan=1000 colspan=1000>a" * 60
     (table,) = markdown_tables(f"<table>{rows}")
     assert (table.row_count, table.column_count) == (60, 60)
-    assert [(cell.row, cell.column, cell.row_span, cell.column_span) for cell in table.cells[:2]] == [
+    assert [
+        (cell.row, cell.column, cell.row_span, cell.column_span) for cell in table.cells[:2]
+    ] == [
         (0, 0, 60, 1),
         (1, 1, 59, 1),
     ]
-    (table,) = markdown_tables("<table><thead><tr><th rowspan=9 colspan=9>a<th>b</thead><tr><td>1<td>2</table>")
+    (table,) = markdown_tables(
+        "<table><thead><tr><th rowspan=9 colspan=9>a<th>b</thead><tr><td>1<td>2</table>"
+    )
     assert table.texts() == [["a", "a", "b"], ["1", "2", ""]]
 
 
@@ -203,7 +224,9 @@ def test_spans_end_with_the_table():
 )
 def test_grids_that_are_nearly_empty(text):
     def read(text):
-        with pytest.raises(InvalidInputError, match="MOST_UNFILLED and MOST_UNFILLED_PER_CELL in factoid"):
+        with pytest.raises(
+            InvalidInputError, match="MOST_UNFILLED and MOST_UNFILLED_PER_CELL in factoid"
+        ):
             markdown_tables(text)
 
     assert seconds(read, text) < 2
@@ -217,7 +240,8 @@ def test_a_long_row_in_a_short_table():
 def test_html_that_is_nested_too_deep():
     for tag in ("<div>", "<b>", "<table><tr><td>"):
         with pytest.raises(
-            InvalidInputError, match="the table in HTML at character 3 cannot be parsed: Excessive depth"
+            InvalidInputError,
+            match="the table in HTML at character 3 cannot be parsed: Excessive depth",
         ):
             markdown_tables(f"a\n\n<table><tr><td>{tag * 100_000}")
 
@@ -229,5 +253,7 @@ def test_characters_that_xml_cannot_hold():
 
 def test_numbers_of_spans_that_are_none():
     for span in ("9" * 5000, "-1", "", "x", "²", "0"):
-        (table,) = markdown_tables(f"<table><tr><td colspan='{span}' rowspan='{span}'>a<td>b</table>")
+        (table,) = markdown_tables(
+            f"<table><tr><td colspan='{span}' rowspan='{span}'>a<td>b</table>"
+        )
         assert table.texts() == [["a", "b"]]

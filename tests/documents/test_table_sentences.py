@@ -25,7 +25,11 @@ def test_a_value_has_its_headers_and_its_evidence():
         "In Table 7, Genoa has 2021 of 6,001 for Ships.",
     ]
     first = row_propositions(HARBOURS)[0]
-    assert (first.row, first.column, [cell.text for cell in first.cells]) == (3, 1, ["1,204", "Narvik"])
+    assert (first.row, first.column, [cell.text for cell in first.cells]) == (
+        3,
+        1,
+        ["1,204", "Narvik"],
+    )
 
 
 def test_averages_totals_and_rows_with_two_names():
@@ -43,26 +47,43 @@ def test_averages_totals_and_rows_with_two_names():
 
 
 def test_rows_with_units_of_their_own_are_what_is_measured():
-    sheet = [["", "HX-200", "HX-300"], ["Output", "8 kW", "12 kW"], ["Weight", "59 kg", "64 kg"], ["Doors", "1", "2"]]
+    sheet = [
+        ["", "HX-200", "HX-300"],
+        ["Output", "8 kW", "12 kW"],
+        ["Weight", "59 kg", "64 kg"],
+        ["Doors", "1", "2"],
+    ]
     assert texts(table_of(sheet))[::2] == [
         "HX-200 has Output of 8 kW.",
         "HX-200 has Weight of 59 kg.",
         "HX-200 has Doors of 1.",
     ]
     turned = [list(column) for column in zip(*sheet, strict=True)]
-    assert texts(table_of(turned))[:2] == ["HX-200 has Output of 8 kW.", "HX-200 has Weight of 59 kg."]
+    assert texts(table_of(turned))[:2] == [
+        "HX-200 has Output of 8 kW.",
+        "HX-200 has Weight of 59 kg.",
+    ]
 
 
 def test_tables_without_headers_names_or_caption():
     form = table_of([["Name: Ada", "Born: 1815"], ["Town: London", ":selected:"]], header_rows=0)
     assert texts(form) == ["Name: Ada.", "Born: 1815.", "Town: London.", "selected."]
     long = "It has a sentence of more than eight words in it."
-    table = table_of([["Question", "Answer"], ["Why does it rain on the coast", long]], caption="Weather of the coast.")
-    assert texts(table) == [f"In the table “Weather of the coast”, Why does it rain on the coast, Answer: {long}"]
+    table = table_of(
+        [["Question", "Answer"], ["Why does it rain on the coast", long]],
+        caption="Weather of the coast.",
+    )
+    assert texts(table) == [
+        f"In the table “Weather of the coast”, Why does it rain on the coast, Answer: {long}"
+    ]
 
 
 def test_a_merged_value_is_said_once_and_an_empty_one_not_at_all():
-    cells = (*table_of([["a", "b", "c"], ["x", "", ""]]).cells[:3], Cell(1, 0, "x"), Cell(1, 1, "1", column_span=2))
+    cells = (
+        *table_of([["a", "b", "c"], ["x", "", ""]]).cells[:3],
+        Cell(1, 0, "x"),
+        Cell(1, 1, "1", column_span=2),
+    )
     assert texts(Table(cells, 2, 3)) == ["x has b of 1."]
     assert texts(Table((), 3, 3)) == texts(Table((), 0, 0)) == []
 
@@ -74,7 +95,9 @@ def test_a_mark_for_an_empty_cell_is_no_value(mark):
 
 
 def test_a_row_with_a_name_and_no_values_is_a_row():
-    (table,) = markdown_tables("| Item | Price | Stock |\n| - | - | - |\n| Lamp | | |\n| Sofa | 400 | 2 |\n")
+    (table,) = markdown_tables(
+        "| Item | Price | Stock |\n| - | - | - |\n| Lamp | | |\n| Sofa | 400 | 2 |\n"
+    )
     assert [record["Item"] for record in table.to_records()] == ["Lamp", "Sofa"]
     assert texts(table) == ["Item: Lamp.", "Sofa has Price of 400.", "Sofa has Stock of 2."]
 
@@ -90,7 +113,9 @@ def test_a_first_column_without_a_header_names_rows():
 
 
 def test_every_sentence_of_an_invoice_names_its_row():
-    lines = "| 1 | Chair | 2 | 20 |\n| 2 | Desk | 1 | 90 |\n| | | Subtotal | 110 |\n| | | VAT | 22 |\n"
+    lines = (
+        "| 1 | Chair | 2 | 20 |\n| 2 | Desk | 1 | 90 |\n| | | Subtotal | 110 |\n| | | VAT | 22 |\n"
+    )
     (table,) = markdown_tables(f"| No. | Item | Qty | Amount |\n| - | - | - | - |\n{lines}")
     assert texts(table) == [
         "Chair with 1 No. has Qty of 2.",
@@ -131,7 +156,11 @@ def test_every_numeric_cell_is_one_sentence(number):
 
 def test_what_sentences_repeat_is_cut():
     header, caption, name, value = ("h " * 5000, "Prices " * 5000, "n " * 5000, "v " * 5000)
-    rows = [["Name", header], *([name + str(number), str(number)] for number in range(9)), ["Last", value]]
+    rows = [
+        ["Name", header],
+        *([name + str(number), str(number)] for number in range(9)),
+        ["Last", value],
+    ]
     propositions = row_propositions(table_of(rows, caption=caption))
     assert len(propositions) == 10
     assert all(len(proposition.text) < 1000 for proposition in propositions[:-1])

@@ -36,12 +36,21 @@ HARBOURS = Table(
 def test_merged_cells_stand_at_every_position():
     assert HARBOURS.texts()[:2] == [["Harbour", "Ships", "Ships"], ["Harbour", "2021", "2022"]]
     assert HARBOURS.headers() == [("Harbour",), ("Ships", "2021"), ("Ships", "2022")]
-    assert (HARBOURS.header_rows, HARBOURS.row_header_columns(), HARBOURS.label) == (2, 1, "Table 7")
+    assert (HARBOURS.header_rows, HARBOURS.row_header_columns(), HARBOURS.label) == (
+        2,
+        1,
+        "Table 7",
+    )
 
 
 def test_records_carry_the_row_that_describes_them():
     assert HARBOURS.to_records() == [
-        {"description": "North", "Harbour": "Narvik", "Ships / 2021": "1,204", "Ships / 2022": "1,310"},
+        {
+            "description": "North",
+            "Harbour": "Narvik",
+            "Ships / 2021": "1,204",
+            "Ships / 2022": "1,310",
+        },
         {"description": "South", "Harbour": "Genoa", "Ships / 2021": "6,001", "Ships / 2022": ""},
     ]
 
@@ -68,7 +77,11 @@ def test_overlapping_cells_and_a_table_without_cells():
     table = Table((Cell(0, 0, "a", column_span=2), Cell(0, 1, "b")), 1, 2)
     assert table.texts() == [["a", "a"]]
     empty = Table((), 2, 2)
-    assert (empty.texts(), empty.to_records(), empty.headers()) == ([["", ""], ["", ""]], [], [(), ()])
+    assert (empty.texts(), empty.to_records(), empty.headers()) == (
+        [["", ""], ["", ""]],
+        [],
+        [(), ()],
+    )
     assert (empty.row_header_columns(), list(empty.rows())) == (0, [])
 
 
@@ -79,7 +92,12 @@ grids = st.integers(1, 4).flatmap(
 
 
 @given(
-    grids.map(lambda rows: [[cell.translate({ord(c): "" for c in "\\*_<>&"}).strip() for cell in row] for row in rows])
+    grids.map(
+        lambda rows: [
+            [cell.translate({ord(c): "" for c in "\\*_<>&"}).strip() for cell in row]
+            for row in rows
+        ]
+    )
 )
 def test_markdown_is_read_back(rows):
     rows = [[" ".join(cell.split()) for cell in row] for row in rows]

@@ -22,11 +22,20 @@ def test_what_is_put_in_stands_nowhere() -> None:
     assert (join([]).text, join([]).sources()) == ("", [])
 
 
-EDITS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4), st.text("ab-# ", max_size=4)), max_size=5)
+EDITS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 4), st.text("ab-# ", max_size=4)), max_size=5
+)
 
 
-@given(st.text("abc- #\n", max_size=30), st.lists(EDITS, max_size=4), st.integers(0, 25), st.integers(0, 25))
-def test_any_edits_after_each_other(source: str, rounds: list[list[tuple[int, int, str]]], one: int, two: int) -> None:
+@given(
+    st.text("abc- #\n", max_size=30),
+    st.lists(EDITS, max_size=4),
+    st.integers(0, 25),
+    st.integers(0, 25),
+)
+def test_any_edits_after_each_other(
+    source: str, rounds: list[list[tuple[int, int, str]]], one: int, two: int
+) -> None:
     traced, plain = TracedText.of(source), source
     for edits in rounds:
         chosen, at = [], 0

@@ -42,5 +42,13 @@ def propositionizer():
 
 
 def compared(**options):
-    options = {"encoder": HashEncoder(), "propositionizer": propositionizer(), "words": 30, "progress": False, **options}
-    return compare(options.pop("documents", DOCUMENTS), options.pop("questions", QUESTIONS), **options)
+    options = {
+        "encoder": HashEncoder(),
+        "propositionizer": propositionizer(),
+        "words": 30,
+        "progress": False,
+        **options,
+    }
+    return compare(
+        options.pop("documents", DOCUMENTS), options.pop("questions", QUESTIONS), **options
+    )

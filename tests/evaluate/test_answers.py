@@ -19,12 +19,20 @@ from factoid.evaluate.answers import (
     score_yes_no,
 )
 
-TEXTS = st.text(st.sampled_from("aAntheb cß.,-é’\u0301 Σσ1\n\u00a0_") | st.characters(codec="utf-8"), max_size=20)
+TEXTS = st.text(
+    st.sampled_from("aAntheb cß.,-é’\u0301 Σσ1\n\u00a0_") | st.characters(codec="utf-8"),
+    max_size=20,
+)
 
 
 @pytest.mark.parametrize(
     ("text", "normal"),
-    [(" The  Battle of\ta Bulge!", "battle of bulge"), ("U.S.A.", "usa"), ("anthem – a", "anthem –"), ("the", "")],
+    [
+        (" The  Battle of\ta Bulge!", "battle of bulge"),
+        ("U.S.A.", "usa"),
+        ("anthem – a", "anthem –"),
+        ("the", ""),
+    ],
 )
 def test_normalization(text, normal):
     assert normalize_answer(text) == normal
@@ -46,11 +54,15 @@ WORDS = st.lists(st.sampled_from(["the", "one", "two", "Two.", "three"]), max_si
 
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
 def test_f1_against_pairing(prediction, answers):
-    assert f1(prediction, answers) == pytest.approx(max(f1_by_pairing(prediction, answer) for answer in answers))
+    assert f1(prediction, answers) == pytest.approx(
+        max(f1_by_pairing(prediction, answer) for answer in answers)
+    )
 
 
 def test_means():
-    scores = score_answers(["The Paris.", "no idea", "two three"], ["paris", ["Rome"], ["one", "two"]])
+    scores = score_answers(
+        ["The Paris.", "no idea", "two three"], ["paris", ["Rome"], ["one", "two"]]
+    )
     assert (scores.exact_match, scores.questions) == (1 / 3, 3)
     assert scores.f1 == pytest.approx((1 + 0 + 2 / 3) / 3)
 

@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 
 from factoid import Document
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.evaluate.citations import CitedText, mean_scores, read_cited, score_citations, score_gold, split_cited
+from factoid.evaluate.citations import (
+    CitedText,
+    mean_scores,
+    read_cited,
+    score_citations,
+    score_gold,
+    split_cited,
+)
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 PASSAGES = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=5)
-CITED = st.lists(st.tuples(st.sampled_from(WORDS), st.lists(st.integers(-1, 5), max_size=5)), max_size=4)
+CITED = st.lists(
+    st.tuples(st.sampled_from(WORDS), st.lists(st.integers(-1, 5), max_size=5)), max_size=4
+)
 
 
 class Arbitrary:
@@ -33,7 +42,9 @@ def by_the_definition(text: CitedText, model, most: int | None) -> tuple[float, 
     """Precision and recall of one answer in the order of ALCE's program: sentence by sentence, one question at a time."""
 
     def entails(references, sentence):
-        return model.entails(["\n".join(text.passages[place] for place in references)], [sentence])[0]
+        return model.entails(["\n".join(text.passages[place] for place in references)], [sentence])[
+            0
+        ]
 
     supported, right, total = 0, 0, 0
     for sentence, places in zip(text.sentences, text.citations, strict=True):
@@ -63,29 +74,46 @@ def test_against_a_loop_in_the_order_of_alce(passages, cited, most):
     text = CitedText([word for word, _ in cited], passages, [places for _, places in cited])
     [score] = score_citations([text], Arbitrary(), most_citations=most)
     if cited:
-        assert (score.precision, score.recall) == pytest.approx(by_the_definition(text, Arbitrary(), most))
+        assert (score.precision, score.recall) == pytest.approx(
+            by_the_definition(text, Arbitrary(), most)
+        )
     assert score.sentences == len(cited)
 
 
 def test_the_model_is_asked_in_three_batches_and_reads_titles():
     model = Arbitrary()
     passages = [Document("alpha", "Letters"), *"bcdefghijkl"]
-    score_citations([CitedText(["a"], passages[number:], [[0, 1, 2]]) for number in range(9)], model)
+    score_citations(
+        [CitedText(["a"], passages[number:], [[0, 1, 2]]) for number in range(9)], model
+    )
     assert len(model.asked) == 3
     assert model.asked[0][0] == "Title: Letters\nalpha\nb\nc"
     assert score_citations([], model) == []
 
 
-@given(st.lists(st.tuples(st.lists(st.integers(0, 5)), st.none() | st.frozensets(st.integers(0, 5))), max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 5)), st.none() | st.frozensets(st.integers(0, 5))),
+        max_size=5,
+    )
+)
 def test_gold_from_its_definition(rows):
-    text = CitedText(["x"] * len(rows), ["p"] * 6, [cited for cited, _ in rows], [gold for _, gold in rows])
+    text = CitedText(
+        ["x"] * len(rows), ["p"] * 6, [cited for cited, _ in rows], [gold for _, gold in rows]
+    )
     [score] = score_gold([text])
     judged = [(cited, gold) for cited, gold in rows if gold is not None]
     pairs = {(row, place) for row, (cited, _) in enumerate(judged) for place in cited}
     right = {(row, place) for row, (_, gold) in enumerate(judged) for place in gold}
-    shares = [sum((row, place) in pairs for place in gold) / len(gold) for row, (_, gold) in enumerate(judged) if gold]
+    shares = [
+        sum((row, place) in pairs for place in gold) / len(gold)
+        for row, (_, gold) in enumerate(judged)
+        if gold
+    ]
     assert score.recall == pytest.approx(statistics.mean(shares) if shares else 1)
-    assert score.precision == pytest.approx(len(pairs & right) / len(pairs) if pairs else float(not right))
+    assert score.precision == pytest.approx(
+        len(pairs & right) / len(pairs) if pairs else float(not right)
+    )
     assert (score.sentences, score.citations) == (len(judged), len(pairs))
 
 
@@ -120,14 +148,26 @@ def test_markers(answer, sentences, citations):
 def test_files(tmp_path):
     path = tmp_path / "answers.jsonl"
     lines = [
-        {"answer": "Alpha [1]. Beta.", "passages": ["p", {"text": "q", "title": "Q"}], "gold": [[1, 2], None]},
+        {
+            "answer": "Alpha [1]. Beta.",
+            "passages": ["p", {"text": "q", "title": "Q"}],
+            "gold": [[1, 2], None],
+        },
         {"sentences": ["Alpha. And so on [2].", "Beta"], "passages": ["p", "q"]},
     ]
     path.write_text("\n".join(map(json.dumps, lines)) + "\n\n", encoding="utf-8")
     first, second = read_cited(path)
-    assert (first.sentences, first.citations, first.gold) == (["Alpha.", "Beta."], [[0], []], [[0, 1], None])
+    assert (first.sentences, first.citations, first.gold) == (
+        ["Alpha.", "Beta."],
+        [[0], []],
+        [[0, 1], None],
+    )
     assert first.passages == [Document("p"), Document("q", "Q")]
-    assert (second.sentences, second.citations, second.gold) == (["Alpha. And so on.", "Beta"], [[1], []], None)
+    assert (second.sentences, second.citations, second.gold) == (
+        ["Alpha. And so on.", "Beta"],
+        [[1], []],
+        None,
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,9 @@ def comparison(ranks, *, read=(), weights=None):
         setting = Setting(name=f"by {kind}", units=kind, weights=weights or Weights(0, 0))
         tried.append(Tried(setting.name, setting.record(), "", 1, 1, 1, 0.0, 0.0, 0.0))
         readings = tuple(Reading(words, "", 0.0, 0.0) for words in read)
-        answers[setting.name] = tuple(Answer((rank,), None, None, readings=readings) for rank in of_kind)
+        answers[setting.name] = tuple(
+            Answer((rank,), None, None, readings=readings) for rank in of_kind
+        )
     asked = tuple(Asked(str(n), "?", "!", str(n)) for n in range(len(ranks[0])))
     return Comparison(tuple(tried), asked, answers, baseline=tried[0].name)
 

@@ -50,12 +50,16 @@ def values(comparison):
 def test_ranks_against_a_search_by_hand():
     comparison = compared(settings=OURS[:1])
     encoder = HashEncoder()
-    passages = [unit for document in DOCUMENTS for unit in split_passages(document, words=30, min_words=15)]
+    passages = [
+        unit for document in DOCUMENTS for unit in split_passages(document, words=30, min_words=15)
+    ]
     with UnitStore(encoder=encoder, granularities=["passage"]) as store:
         store.add(passages)
         for question, answer in zip(QUESTIONS, comparison.answers["passages"], strict=False):
             hits = store.search(question.text, 20, granularity="passage", weights=Weights(0, 0.33))
-            expected = [rank for rank, hit in enumerate(hits, 1) if question.quotes[0].text in hit.unit.text]
+            expected = [
+                rank for rank, hit in enumerate(hits, 1) if question.quotes[0].text in hit.unit.text
+            ]
             assert answer.ranks == (expected[0],)
             assert answer.top.text == hits[0].unit.search_text
 
@@ -63,7 +67,9 @@ def test_ranks_against_a_search_by_hand():
 def test_defaults_find_the_facts():
     pytest.importorskip("langchain_text_splitters")
     comparison = compared()
-    assert [tried.name for tried in comparison.tried] == [setting.name for setting in default_settings()]
+    assert [tried.name for tried in comparison.tried] == [
+        setting.name for setting in default_settings()
+    ]
     assert comparison.baseline == "chunks of 500 characters"
     assert [question.id for question in comparison.asked] == [f"q{n}" for n in range(12)]
     assert any(check.name == "gold not found" for check in comparison.checks)
@@ -73,10 +79,13 @@ def test_defaults_find_the_facts():
     assert rows["all three"].tried.vectors > rows["passages + propositions"].tried.vectors
     # A fact needs fewer words than its passage.
     needed = {
-        name: np.mean([answer.words or 500 for answer in answers]) for name, answers in comparison.answers.items()
+        name: np.mean([answer.words or 500 for answer in answers])
+        for name, answers in comparison.answers.items()
     }
     assert needed["passages + propositions"] < needed["passages"]
-    assert "keep passages + propositions, the default" in comparison.sentence  # with so few questions
+    assert (
+        "keep passages + propositions, the default" in comparison.sentence
+    )  # with so few questions
 
 
 def test_the_same_numbers_from_a_cache_and_without(tmp_path):
@@ -163,7 +172,10 @@ def test_a_table_for_notebooks_escapes_names():
     [
         ({"documents": []}, "the corpus holds no text"),
         ({"questions": []}, "expected at least one question, got none"),
-        ({"questions": [Question(text="Why?", answers=("gold",))]}, "holds the gold of none of 1 questions"),
+        (
+            {"questions": [Question(text="Why?", answers=("gold",))]},
+            "holds the gold of none of 1 questions",
+        ),
         ({"baseline": "chunks of stone"}, "the baseline must be one of passages, facts"),
         ({"measure": "Success@21"}, "expected a measure such as"),
         ({"settings": []}, "at least one setting"),
@@ -195,12 +207,17 @@ def test_settings_that_do_not_go_together(fields, message):
 
 def test_several_encoders():
     settings = [Setting(name="small", encoder="a"), Setting(name="large", encoder="b")]
-    small, large = compared(settings=settings, encoder={"a": HashEncoder(64), "b": HashEncoder(512)}).tried
+    small, large = compared(
+        settings=settings, encoder={"a": HashEncoder(64), "b": HashEncoder(512)}
+    ).tried
     assert (small.bytes * 8, small.vectors) == (large.bytes, large.vectors)
 
 
 def test_reranked_settings_are_dearer():
-    settings = [Setting(name="all", units="mixed"), Setting(name="again", units="passage", rerank="tokens")]
+    settings = [
+        Setting(name="all", units="mixed"),
+        Setting(name="again", units="passage", rerank="tokens"),
+    ]
     plain, reranked = compared(settings=settings).tried
     assert reranked.bytes < plain.bytes
     assert reranked.cost > plain.cost
@@ -211,8 +228,12 @@ def test_every_piece_has_its_place():
     for units in ("chunk", "section"):
         pieces = chunks(DOCUMENTS, units, 80)
         by_id = {document.id: document.text for document in DOCUMENTS}
-        assert all(by_id[piece.document_id][piece.start : piece.end] == piece.text for piece in pieces)
-        covered = "".join("".join(piece.text.split()) for piece in pieces if piece.document_id == DOCUMENTS[0].id)
+        assert all(
+            by_id[piece.document_id][piece.start : piece.end] == piece.text for piece in pieces
+        )
+        covered = "".join(
+            "".join(piece.text.split()) for piece in pieces if piece.document_id == DOCUMENTS[0].id
+        )
         assert "nearTheIsland".lower() in covered.lower()
     check_settings([Setting(name="x", units="section")], [""])
 
@@ -230,7 +251,8 @@ def test_fusion_is_that_of_langchain():
 
     rankings = [list("abcdef"), list("fbgah")]
     hits = [
-        [Hit(Unit(name, name, Granularity.PASSAGE, "d", "d", 0, 1), 0.0) for name in names] for names in rankings
+        [Hit(Unit(name, name, Granularity.PASSAGE, "d", "d", 0, 1), 0.0) for name in names]
+        for names in rankings
     ]
     ensemble = classic.EnsembleRetriever(retrievers=[Fixed(names=names) for names in rankings])
     expected = [found.page_content for found in ensemble.invoke("x")]
@@ -247,7 +269,14 @@ def test_a_damaged_cache_says_what_to_do(tmp_path):
 
 def test_a_setting_without_vectors_encodes_nothing():
     encoder = Counting(until=0)
-    bench = Bench(DOCUMENTS, QUESTIONS, OURS[2:], encoder=encoder, propositionizer=propositionizer(), progress=False)
+    bench = Bench(
+        DOCUMENTS,
+        QUESTIONS,
+        OURS[2:],
+        encoder=encoder,
+        propositionizer=propositionizer(),
+        progress=False,
+    )
     tried, answers = bench.run(OURS[2])
     assert (tried.vectors, tried.bytes, len(answers)) == (0, 0, 12)
 
@@ -317,7 +346,9 @@ def test_no_context_is_read_twice_though_a_run_is_killed(tmp_path, monkeypatch):
 
 def test_the_cost_of_a_reader_is_named_before():
     costs = []
-    compared(settings=OURS, reader=FirstWord(), read=(5, 40), before=lambda _, cost: costs.append(cost))
+    compared(
+        settings=OURS, reader=FirstWord(), read=(5, 40), before=lambda _, cost: costs.append(cost)
+    )
     assert (costs[0].readings, costs[0].words_read) == (3 * 12 * 2, 3 * 12 * 45)
     assert "72 answers of the reader from 1,620 words" in str(costs[0])
 
@@ -332,7 +363,9 @@ def test_readers_need_answers():
     quotes = [replace(question, answers=()) for question in QUESTIONS if question.quotes]
     with pytest.raises(InvalidInputError, match="no question has a short answer"):
         compared(settings=OURS, reader=FirstWord(), questions=quotes)
-    comparison = compared(settings=OURS, reader=FirstWord(), questions=[*quotes[:4], *QUESTIONS[4:]])
+    comparison = compared(
+        settings=OURS, reader=FirstWord(), questions=[*quotes[:4], *QUESTIONS[4:]]
+    )
     [check] = [check for check in comparison.checks if check.name == "no short answers"]
     assert check.message.startswith("4 of 12 questions have quotes but no short answers")
     assert check.is_serious

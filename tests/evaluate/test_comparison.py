@@ -15,7 +15,12 @@ from factoid.evaluate.measures import Answer, Reading, Top, measure_of
 from factoid.evaluate.statistics import difference
 
 TOP = Top("It sank.", "vasa.md", 0.5, {}, "", "It sank.", "")
-ranks = st.lists(st.one_of(st.none(), st.integers(1, 20)), min_size=1, max_size=6, unique_by=lambda r: r or object())
+ranks = st.lists(
+    st.one_of(st.none(), st.integers(1, 20)),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda r: r or object(),
+)
 
 
 @given(ranks)
@@ -23,7 +28,9 @@ def test_measures_against_trec_eval(found):
     measures = pytest.importorskip("ir_measures")
     qrels = [measures.Qrel("q", f"gold {n}", 1) for n in range(len(found))]
     by_rank = {rank: f"gold {n}" for n, rank in enumerate(found) if rank}
-    run = [measures.ScoredDoc("q", by_rank.get(rank, f"other {rank}"), -rank) for rank in range(1, 21)]
+    run = [
+        measures.ScoredDoc("q", by_rank.get(rank, f"other {rank}"), -rank) for rank in range(1, 21)
+    ]
     ours = {
         "Success@5": measures.Success @ 5,
         "R@5": measures.R @ 5,
@@ -59,7 +66,10 @@ def tried(name, size):
 
 
 def comparison(**ranks_of):
-    answers = {name: tuple(Answer((rank,), None, None) for rank in found) for name, found in ranks_of.items()}
+    answers = {
+        name: tuple(Answer((rank,), None, None) for rank in found)
+        for name, found in ranks_of.items()
+    }
     count = len(next(iter(ranks_of.values())))
     asked = tuple(Asked(str(n), "?", "!", str(n // 2)) for n in range(count))
     settings = tuple(tried(name, 10 * (number + 1)) for number, name in enumerate(ranks_of))
@@ -117,8 +127,15 @@ def test_a_table_for_spreadsheets():
 
 def test_changes_name_the_suspect():
     now = replace(comparison(poor=[1] * 4, good=[1] * 4), manifest={"corpus": "b", "words": 100})
-    earlier = replace(comparison(poor=[1] * 3 + [None], old=[1] * 4), manifest={"corpus": "a", "words": 100})
-    assert now.changes(earlier) == ["corpus: a → b", "poor: Success@5 75.0 % → 100.0 %", "good: new", "old: gone"]
+    earlier = replace(
+        comparison(poor=[1] * 3 + [None], old=[1] * 4), manifest={"corpus": "a", "words": 100}
+    )
+    assert now.changes(earlier) == [
+        "corpus: a → b",
+        "poor: Success@5 75.0 % → 100.0 %",
+        "good: new",
+        "old: gone",
+    ]
     assert now.changes(now) == []
 
 
@@ -130,7 +147,10 @@ def test_of_few_questions_the_sentence_says_how_many_are_needed():
     assert found.sentence.startswith(
         "12 questions about 6 documents cannot tell 2 of 2 settings apart: do not choose by them. About "
     )
-    assert "questions would show whether the 8.3 points between poor and good are more than chance" in found.sentence
+    assert (
+        "questions would show whether the 8.3 points between poor and good are more than chance"
+        in found.sentence
+    )
     assert found.sentence.endswith("so far Success@5 is highest with good.")
     assert [check.name for check in found.doubts] == ["not settled"]
 
@@ -142,13 +162,21 @@ def test_few_questions_choose_where_the_difference_is_clear():
 
 def test_of_equal_settings_no_number_is_made_up():
     found = comparison(poor=[1] * 12, good=[1] * 12)
-    assert "At least 30, better 200, are needed; so far Success@5 is the same with all settings." in found.sentence
+    assert (
+        "At least 30, better 200, are needed; so far Success@5 is the same with all settings."
+        in found.sentence
+    )
 
 
-@pytest.mark.parametrize(("generated", "words"), [(40, "40 questions written by a model"), (3, "40 questions (3 of them")])
+@pytest.mark.parametrize(
+    ("generated", "words"),
+    [(40, "40 questions written by a model"), (3, "40 questions (3 of them")],
+)
 def test_the_sentence_says_that_a_model_wrote_questions(generated, words):
     found = comparison(poor=[None] * 40, good=[1] * 40)
-    asked = [replace(question, is_generated=n < generated) for n, question in enumerate(found.asked)]
+    asked = [
+        replace(question, is_generated=n < generated) for n, question in enumerate(found.asked)
+    ]
     found = replace(found, asked=tuple(asked))
     assert words in found.sentence
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
@@ -162,7 +190,11 @@ def test_bins_of_popularity():
     found = comparison(poor=[1] * 60 + [None] * 30, good=[1] * 90)
     asked = [replace(question, popularity=float(n // 3)) for n, question in enumerate(found.asked)]
     bins = replace(found, asked=tuple(asked)).bins
-    assert [(of_bin.low, of_bin.high, of_bin.questions) for of_bin in bins] == [(0, 9, 30), (10, 19, 30), (20, 29, 30)]
+    assert [(of_bin.low, of_bin.high, of_bin.questions) for of_bin in bins] == [
+        (0, 9, 30),
+        (10, 19, 30),
+        (20, 29, 30),
+    ]
     assert [of_bin.means["poor"] for of_bin in bins] == [1, 1, 0]
     groups = [question.group for question in found.asked[60:]]
     assert bins[2].against == {"good": difference([1] * 30, [0] * 30, groups)}
@@ -170,7 +202,10 @@ def test_bins_of_popularity():
 
 def test_equal_popularity_is_in_one_bin():
     found = comparison(poor=[1] * 90)
-    asked = [replace(question, popularity=5.0 if n < 80 else 9.0) for n, question in enumerate(found.asked)]
+    asked = [
+        replace(question, popularity=5.0 if n < 80 else 9.0)
+        for n, question in enumerate(found.asked)
+    ]
     assert [of_bin.questions for of_bin in replace(found, asked=tuple(asked)).bins] == [80, 10]
     asked = [replace(question, popularity=5.0) for question in found.asked]
     assert replace(found, asked=tuple(asked)).bins == []
@@ -181,7 +216,9 @@ def test_equal_popularity_is_in_one_bin():
 
 
 def test_measures_of_a_reader():
-    answer = Answer((1,), 3, None, readings=(Reading(100, "in 1628", 0.0, 0.5), Reading(500, "1628", 1.0, 1.0)))
+    answer = Answer(
+        (1,), 3, None, readings=(Reading(100, "in 1628", 0.0, 0.5), Reading(500, "1628", 1.0, 1.0))
+    )
     measures = ("EM@100", "F1@100", "EM@500", "F1@500")
     assert [measure_of(name)(answer) for name in measures] == [0, 0.5, 1, 1]
     with pytest.raises(InvalidInputError, match="no reader was asked with 200 words"):

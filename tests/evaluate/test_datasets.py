@@ -15,11 +15,24 @@ POPQA = (
     'What is George Rankin\'s occupation?\t"[""politician"", ""political leader""]"\n'
 )
 FORMS = {
-    "NQ-open.dev.jsonl": ('{"question": "who?", "answer": ["A", "B"]}', DatasetQuestion("who?", ("A", "B"))),
+    "NQ-open.dev.jsonl": (
+        '{"question": "who?", "answer": ["A", "B"]}',
+        DatasetQuestion("who?", ("A", "B")),
+    ),
     "nq-test.csv": ("who?\t['A', \"B's\"]", DatasetQuestion("who?", ("A", "B's"))),
-    "nq-dev.json": ('[{"question": "who?", "answers": ["A"], "positive_ctxs": []}]', DatasetQuestion("who?", ("A",))),
+    "nq-dev.json": (
+        '[{"question": "who?", "answers": ["A"], "positive_ctxs": []}]',
+        DatasetQuestion("who?", ("A",)),
+    ),
     "wikipedia-dev.json": (
-        json.dumps({"Data": [{"Question": "Who?", "Answer": {"Value": "A", "Aliases": ["A", "The A"]}}, {"Question": "x"}]}),
+        json.dumps(
+            {
+                "Data": [
+                    {"Question": "Who?", "Answer": {"Value": "A", "Aliases": ["A", "The A"]}},
+                    {"Question": "x"},
+                ]
+            }
+        ),
         DatasetQuestion("Who?", ("A", "The A")),
     ),
     "tqa.jsonl": (
@@ -27,10 +40,20 @@ FORMS = {
         DatasetQuestion("Who?", ("A", "B")),
     ),
     "webquestions.examples.test.json": (
-        json.dumps([{"utterance": "what?", "targetValue": '(list (description "Jazmyn \\"J\\" B") (description Rome))'}]),
+        json.dumps(
+            [
+                {
+                    "utterance": "what?",
+                    "targetValue": '(list (description "Jazmyn \\"J\\" B") (description Rome))',
+                }
+            ]
+        ),
         DatasetQuestion("what?", ('Jazmyn "J" B', "Rome")),
     ),
-    "brmson.json": ('[{"qId": "1", "answers": ["Rome"], "qText": "where?"}]', DatasetQuestion("where?", ("Rome",))),
+    "brmson.json": (
+        '[{"qId": "1", "answers": ["Rome"], "qText": "where?"}]',
+        DatasetQuestion("where?", ("Rome",)),
+    ),
     "strategyqa.json": (
         '[{"qid": "1", "term": "Rome", "question": "Is it?", "answer": false}]',
         DatasetQuestion("Is it?", truth=False, source="Rome"),
@@ -47,7 +70,19 @@ FORMS = {
     ),
     "squad.json": (
         json.dumps(
-            {"data": [{"title": "A_B", "paragraphs": [{"context": "x A", "qas": [{"question": "who?", "answers": [{"text": "A"}]}]}]}]}
+            {
+                "data": [
+                    {
+                        "title": "A_B",
+                        "paragraphs": [
+                            {
+                                "context": "x A",
+                                "qas": [{"question": "who?", "answers": [{"text": "A"}]}],
+                            }
+                        ],
+                    }
+                ]
+            }
         ),
         DatasetQuestion("who?", ("A",), source="A B"),
     ),
@@ -69,7 +104,9 @@ def test_the_entity_of_a_question_is_what_its_template_leaves_out(tmp_path):
     row = {"question": "Who is Dan Gurney's child?", "answers": ["Alex Gurney"]}
     (folder / "P40.dev.json").write_text(json.dumps([row]))
     (folder / "other.json").write_text("[]")
-    expected = [DatasetQuestion("Who is Dan Gurney's child?", ("Alex Gurney",), entities=("Dan Gurney",))]
+    expected = [
+        DatasetQuestion("Who is Dan Gurney's child?", ("Alex Gurney",), entities=("Dan Gurney",))
+    ]
     assert read_dataset(folder) == read_dataset(folder / "P40.dev.json") == expected
     (tmp_path / "relation_query_templates.json").unlink()
     assert read_dataset(folder)[0].entities == ()
@@ -85,16 +122,23 @@ def test_rows_of_factoidqa_with_one_question_are_its_answers(tmp_path):
         "Abraham_Lincoln\tNULL\tNULL\tNULL\tNULL\tdata/set1/a1",
     ]
     (year / "question_answer_pairs.txt").write_bytes(("\n".join(rows) + "\n").encode())
-    (year / "data" / "set1" / "a1.txt.clean").write_bytes("Abraham_Lincoln\nHe said “so”.".encode("cp1252"))
+    (year / "data" / "set1" / "a1.txt.clean").write_bytes(
+        "Abraham_Lincoln\nHe said “so”.".encode("cp1252")
+    )
     expected = DatasetQuestion(
-        "Who was he?", ("A lawyer", "A president"), entities=("Abraham Lincoln",), source="Abraham Lincoln"
+        "Who was he?",
+        ("A lawyer", "A president"),
+        entities=("Abraham Lincoln",),
+        source="Abraham Lincoln",
     )
     assert read_dataset(tmp_path) == read_dataset(year / "question_answer_pairs.txt") == [expected]
     [document] = read_dataset_corpus(tmp_path)
     assert (document.title, document.text) == ("Abraham Lincoln", "He said “so”.")
 
 
-@pytest.mark.parametrize("content", ["", "[]", "[1]", '[{"qText": "x"}]', '{"Data": [{"Answer": {}}]}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "[1]", '[{"qText": "x"}]', '{"Data": [{"Answer": {}}]}']
+)
 def test_what_is_no_data_set_is_one_clear_error(content, tmp_path):
     path = tmp_path / "a.json"
     path.write_text(content)

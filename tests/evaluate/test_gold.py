@@ -11,33 +11,54 @@ from factoid.evaluate.questions import Question, Quote, Span
 from factoid.words import cut_words
 
 VASA = Document(
-    "# The Vasa\n\nThe *Vasa* sank\nin 1628. She had too few stones.", id="v", metadata={"source": "docs/vasa.md"}
+    "# The Vasa\n\nThe *Vasa* sank\nin 1628. She had too few stones.",
+    id="v",
+    metadata={"source": "docs/vasa.md"},
 )
 WASA = Document("Wasa is bread. It sank in 1628, too.", title="Wasa", id="w")
 
-words = st.lists(st.sampled_from(["a", "(日)", "1628", "Oslo,", "日本", "b-c", "über", "—", "\u200b"]), min_size=1, max_size=12)
+words = st.lists(
+    st.sampled_from(["a", "(日)", "1628", "Oslo,", "日本", "b-c", "über", "—", "\u200b"]),
+    min_size=1,
+    max_size=12,
+)
 
 
 def unit(document, start, end, text=None):
     return Unit(
-        "", text or document.text[start:end], Granularity.PASSAGE, document.id, document.id, start, end
+        "",
+        text or document.text[start:end],
+        Granularity.PASSAGE,
+        document.id,
+        document.id,
+        start,
+        end,
     )
 
 
-@pytest.mark.parametrize("name", ["vasa.md", "docs/vasa.md", "VASA", "the vasa", "v", "/elsewhere/vasa.md"])
+@pytest.mark.parametrize(
+    "name", ["vasa.md", "docs/vasa.md", "VASA", "the vasa", "v", "/elsewhere/vasa.md"]
+)
 def test_documents_by_any_name(name):
-    gold = GoldFinder([WASA, VASA]).find(Question(text="When?", answers=("1628",), documents=(name,)))
+    gold = GoldFinder([WASA, VASA]).find(
+        Question(text="When?", answers=("1628",), documents=(name,))
+    )
     assert gold == Gold(answers=("1628",), document_ids=("v",), group="v")
 
 
 def test_an_id_is_not_mistaken_for_a_title():
-    documents = [Document("It sank.", title="b 1", id="a 1"), Document("It sank.", title="a_1", id="b_1")]
+    documents = [
+        Document("It sank.", title="b 1", id="a 1"),
+        Document("It sank.", title="a_1", id="b_1"),
+    ]
     gold = GoldFinder(documents).find(Question(text="What?", documents=("b_1",)))
     assert gold.document_ids == ("b_1",)
 
 
 def test_quotes_through_white_space_and_emphasis():
-    gold = GoldFinder([WASA, VASA]).find(Question(text="When?", quotes=(Quote("the vasa sank in 1628"),)))
+    gold = GoldFinder([WASA, VASA]).find(
+        Question(text="When?", quotes=(Quote("the vasa sank in 1628"),))
+    )
     [place] = gold.places
     assert VASA.text[place.start : place.end] == "The *Vasa* sank\nin 1628"
     assert gold.group == "v"

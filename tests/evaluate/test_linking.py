@@ -9,7 +9,11 @@ from factoid.evaluate.linking import strict_f1, title_accuracy
 
 ROUEN, PARIS = Mention(0, 5, "Rouen"), Mention(10, 15, "Paris")
 MENTIONS = st.lists(
-    st.builds(lambda start, title: Mention(start, start + 2, title), st.integers(0, 3), st.sampled_from("AB")),
+    st.builds(
+        lambda start, title: Mention(start, start + 2, title),
+        st.integers(0, 3),
+        st.sampled_from("AB"),
+    ),
     max_size=4,
 )
 
@@ -30,7 +34,10 @@ def test_titles_are_compared_as_mediawiki_shows_them_or_as_resolved():
     linked, annotated = [[Mention(0, 5, "loire_(river)")]], [[Mention(0, 5, "Loire")]]
     assert strict_f1(linked, [[Mention(0, 5, "Loire (river)")]]) == 1.0
     assert strict_f1(linked, annotated) == 0.0
-    assert strict_f1(linked, annotated, resolve=lambda title: title.title().removesuffix("_(River)")) == 1.0
+    assert (
+        strict_f1(linked, annotated, resolve=lambda title: title.title().removesuffix("_(River)"))
+        == 1.0
+    )
 
 
 def test_title_accuracy():

@@ -23,11 +23,22 @@ def write_classifier(folder, labels):
     folder.mkdir()
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
-    transformers.BertTokenizer(str(folder / "vocab.txt"), model_max_length=LIMIT).save_pretrained(folder)
+    transformers.BertTokenizer(str(folder / "vocab.txt"), model_max_length=LIMIT).save_pretrained(
+        folder
+    )
     torch.manual_seed(3)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     config = transformers.BertConfig(
-        vocab_size=len(vocabulary), max_position_embeddings=LIMIT, initializer_range=1.0, id2label=labels, **sizes
+        vocab_size=len(vocabulary),
+        max_position_embeddings=LIMIT,
+        initializer_range=1.0,
+        id2label=labels,
+        **sizes,
     )
     transformers.BertForSequenceClassification(config).save_pretrained(folder)
     return folder
@@ -44,7 +55,9 @@ def entailed(folder, premise, hypothesis, label):
     kinds = [0] * (len(sides[0]) + 2) + [1] * (len(sides[1]) + 1)
     ids = tokenizer.convert_tokens_to_ids(tokens)
     with torch.no_grad():
-        logits = model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([kinds])).logits[0]
+        logits = model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([kinds])).logits[
+            0
+        ]
     return int(logits.argmax()) == label
 
 
@@ -62,7 +75,9 @@ def test_a_classifier_against_one_pair_at_a_time(tmp_path, label):
 
 def test_what_is_no_model_of_entailment(tmp_path):
     folder = write_classifier(tmp_path / "model", {0: "positive", 1: "negative"})
-    with pytest.raises(InvalidInputError, match="labels positive, negative: expected one that begins with 'entail'"):
+    with pytest.raises(
+        InvalidInputError, match="labels positive, negative: expected one that begins with 'entail'"
+    ):
         NliModel(folder, device="cpu").entails(["a"], ["b"])
     with pytest.raises(InvalidInputError, match="cannot load the NLI model"):
         NliModel(tmp_path).entails(["a"], ["b"])
@@ -75,8 +90,13 @@ def test_a_model_that_writes(tmp_path):
     premises = ["anna moved", "anna moved", "rome fell", "rome fell"]
     hypotheses = ["anna left", "rome fell", "anna left", "it fell"]
     written = ["1", "0", "10", "1"]
-    prompts = [f"premise: {pair[0]} hypothesis: {pair[1]}" for pair in zip(premises, hypotheses, strict=True)]
-    folder = write_untrained(tmp_path / "t5", [*prompts, *written], limit=8)  # which T5 does not heed, nor does ALCE
+    prompts = [
+        f"premise: {pair[0]} hypothesis: {pair[1]}"
+        for pair in zip(premises, hypotheses, strict=True)
+    ]
+    folder = write_untrained(
+        tmp_path / "t5", [*prompts, *written], limit=8
+    )  # which T5 does not heed, nor does ALCE
     model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     batch = tokenizer(prompts, padding=True, return_tensors="pt", verbose=False)

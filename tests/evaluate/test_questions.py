@@ -16,7 +16,11 @@ SQUAD = {
                 {
                     "context": "The Vasa sank in 1628.",
                     "qas": [
-                        {"id": "a", "question": "When?", "answers": [{"text": "1628"}, {"text": "1628"}]},
+                        {
+                            "id": "a",
+                            "question": "When?",
+                            "answers": [{"text": "1628"}, {"text": "1628"}],
+                        },
                         {"id": "b", "question": "Why?", "answers": []},
                     ],
                 }
@@ -27,11 +31,22 @@ SQUAD = {
 LEGAL = {"tests": [{"query": "When?", "snippets": [{"file_path": "vasa.txt", "span": [4, 9]}]}]}
 LABELLED = {
     "examples": [
-        {"query": "When?", "query_by": {"type": "ai"}, "reference_contexts": ["It sank."], "reference_answer": "1628"}
+        {
+            "query": "When?",
+            "query_by": {"type": "ai"},
+            "reference_contexts": ["It sank."],
+            "reference_answer": "1628",
+        }
     ]
 }
 PAIRS = {"queries": {"q": "When?"}, "corpus": {"n": "It sank."}, "relevant_docs": {"q": ["n"]}}
-DPR = [{"question": "When?", "answers": ["1628"], "positive_ctxs": [{"title": "Vasa", "text": "It sank."}]}]
+DPR = [
+    {
+        "question": "When?",
+        "answers": ["1628"],
+        "positive_ctxs": [{"title": "Vasa", "text": "It sank."}],
+    }
+]
 WHEN = {"text": "When?"}
 
 
@@ -52,7 +67,9 @@ def write(folder, name, content):
         (
             "quotes.jsonl",
             json.dumps({"query": "When?", "evidence": "sank in 1628", "file": "vasa.md", "id": 7}),
-            Question(**WHEN, id="7", quotes=(Quote("sank in 1628", "vasa.md"),), documents=("vasa.md",)),
+            Question(
+                **WHEN, id="7", quotes=(Quote("sank in 1628", "vasa.md"),), documents=("vasa.md",)
+            ),
         ),
         (
             "spans.jsonl",
@@ -63,12 +80,27 @@ def write(folder, name, content):
             "table.csv",
             'question,quote,document\nHow many?,"| Vasa | 64 |",guns.md\nWhy?,"[1] It sank",vasa.md\n',
             Question(
-                text="How many?", id="1", quotes=(Quote("| Vasa | 64 |", "guns.md"),), documents=("guns.md",)
+                text="How many?",
+                id="1",
+                quotes=(Quote("| Vasa | 64 |", "guns.md"),),
+                documents=("guns.md",),
             ),
         ),
-        ("nq-open.jsonl", '{"question": "When?", "answer": ["1628", "in 1628"]}', ("1628", "in 1628")),
-        ("langsmith.jsonl", '{"inputs": {"question": "When?"}, "outputs": {"answer": "1628"}}', ("1628",)),
-        ("loose.csv", "Query;Expected answer\nWhen?;1628|in 1628\nWhere?;Stockholm\n", ("1628", "in 1628")),
+        (
+            "nq-open.jsonl",
+            '{"question": "When?", "answer": ["1628", "in 1628"]}',
+            ("1628", "in 1628"),
+        ),
+        (
+            "langsmith.jsonl",
+            '{"inputs": {"question": "When?"}, "outputs": {"answer": "1628"}}',
+            ("1628",),
+        ),
+        (
+            "loose.csv",
+            "Query;Expected answer\nWhen?;1628|in 1628\nWhere?;Stockholm\n",
+            ("1628", "in 1628"),
+        ),
         ("dpr.tsv", "When?\t['1628', \"in '28\"]\nWhere?\t['Stockholm']\n", ("1628", "in '28")),
         ("dpr.json", DPR, ("1628",)),
         ("squad.json", SQUAD, Question(**WHEN, id="a", answers=("1628",), group="The Vasa")),
@@ -76,7 +108,9 @@ def write(folder, name, content):
         (
             "labelled.json",
             LABELLED,
-            Question(**WHEN, id="1", answers=("1628",), quotes=(Quote("It sank."),), is_generated=True),
+            Question(
+                **WHEN, id="1", answers=("1628",), quotes=(Quote("It sank."),), is_generated=True
+            ),
         ),
         ("pairs.json", PAIRS, Question(**WHEN, id="q", quotes=(Quote("It sank."),))),
     ],
@@ -87,7 +121,9 @@ def test_forms(tmp_path, name, content, expected):
 
 
 def test_folders_of_beir_and_trec(tmp_path):
-    write(tmp_path, "queries.jsonl", '{"_id": "1", "text": "When?"}\n{"_id": "2", "text": "Where?"}')
+    write(
+        tmp_path, "queries.jsonl", '{"_id": "1", "text": "When?"}\n{"_id": "2", "text": "Where?"}'
+    )
     write(tmp_path, "corpus.jsonl", '{"_id": "d", "title": "Vasa", "text": "It sank."}')
     (tmp_path / "qrels").mkdir()
     write(tmp_path / "qrels", "test.tsv", "query-id\tcorpus-id\tscore\n1\td\t1\n2\td\t0\n")
@@ -113,7 +149,9 @@ When did they sink?
 NEW_TOPICS = '<topics><topic number="301"><query>Ships &amp; wrecks</query></topic><topic number="302">Towers</topic></topics>'
 
 
-@pytest.mark.parametrize(("name", "topics"), [("topics.301-302.txt", OLD_TOPICS), ("topics.xml", NEW_TOPICS)])
+@pytest.mark.parametrize(
+    ("name", "topics"), [("topics.301-302.txt", OLD_TOPICS), ("topics.xml", NEW_TOPICS)]
+)
 def test_topics_of_trec(tmp_path, name, topics):
     write(tmp_path, name, topics)
     write(tmp_path, "qrels.all", "301 0 d 2\n301 0 e -1\n302 0 e 1\n303 0 f 1\n")
@@ -123,8 +161,11 @@ def test_topics_of_trec(tmp_path, name, topics):
 
 
 def test_counts_are_popularity(tmp_path):
-    rows = "question,answer,s_pop\nWhen?,1628,\"1,200\"\nWhere?,Stockholm,\n"
-    assert [question.popularity for question in read_questions(write(tmp_path, "q.csv", rows))] == [1200, None]
+    rows = 'question,answer,s_pop\nWhen?,1628,"1,200"\nWhere?,Stockholm,\n'
+    assert [question.popularity for question in read_questions(write(tmp_path, "q.csv", rows))] == [
+        1200,
+        None,
+    ]
     with pytest.raises(UnreadableFileError, match="expected a count as s_pop, got 'many'"):
         read_questions(write(tmp_path, "q.csv", "question,answer,s_pop\nWhen?,1628,many\n"))
     with pytest.raises(InvalidInputError, match="popularity of at least 0"):
@@ -147,7 +188,9 @@ def test_paragraphs_of_squad_are_a_corpus(tmp_path):
 def test_a_corpus_without_a_field(tmp_path, name, content, field):
     file = write(tmp_path, name, content)
     path = tmp_path if name == "corpus.jsonl" else file
-    with pytest.raises(UnreadableFileError, match=f"{name} has another layout.*'{field}' is missing"):
+    with pytest.raises(
+        UnreadableFileError, match=f"{name} has another layout.*'{field}' is missing"
+    ):
         read_corpus(path)
 
 
@@ -160,15 +203,35 @@ def test_ids_are_distinct(tmp_path):
     ("name", "content", "message"),
     [
         ("empty.jsonl", "", "holds no question with gold"),
-        ("wrong.jsonl", '{"text": "It sank."}', "wrong.jsonl:1: no question: expected a field such as question"),
+        (
+            "wrong.jsonl",
+            '{"text": "It sank."}',
+            "wrong.jsonl:1: no question: expected a field such as question",
+        ),
         ("bare.jsonl", '{"question": "When?"}', "has no gold: give it a quote"),
         ("broken.json", "{[", "broken.json: not JSON"),
         ("other.json", '{"a": 1}', "expected SQuAD's data"),
-        ("span.jsonl", '{"question": "When?", "start": "a", "end": 2}', "expected a number of characters"),
-        ("notes.md", "# Ships", "expected a question in each line, as a JSON object, or a file that ends in"),
+        (
+            "span.jsonl",
+            '{"question": "When?", "start": "a", "end": 2}',
+            "expected a number of characters",
+        ),
+        (
+            "notes.md",
+            "# Ships",
+            "expected a question in each line, as a JSON object, or a file that ends in",
+        ),
         ("squad.json", '{"data": [{"paragraphs": [{"context": "It sank."}]}]}', "'qas' is missing"),
-        ("law.json", '{"tests": [{"query": "When?", "snippets": [{"file_path": "a", "span": [1]}]}]}', "law.json has"),
-        ("pairs.json", '{"queries": {"a": "When?"}, "relevant_docs": {}, "corpus": {}}', "'a' is missing"),
+        (
+            "law.json",
+            '{"tests": [{"query": "When?", "snippets": [{"file_path": "a", "span": [1]}]}]}',
+            "law.json has",
+        ),
+        (
+            "pairs.json",
+            '{"queries": {"a": "When?"}, "relevant_docs": {}, "corpus": {}}',
+            "'a' is missing",
+        ),
         ("span.jsonl", '{"question": "When?", "start": 5, "end": 2}', "0 <= start < end"),
     ],
 )

@@ -32,10 +32,16 @@ def test_against_scipy_where_each_question_is_a_document():
     other = generator.normal(0, 1, 60)
     found = difference(one, other, [str(n) for n in range(60)])
     test = stats.permutation_test(
-        (one - other,), np.mean, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
+        (one - other,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=9999,
+        rng=np.random.default_rng(1),
     )
     assert found.p == pytest.approx(test.pvalue, abs=0.01)
-    expected = stats.bootstrap((one - other,), np.mean, method="percentile", rng=np.random.default_rng(1))
+    expected = stats.bootstrap(
+        (one - other,), np.mean, method="percentile", rng=np.random.default_rng(1)
+    )
     low, high = expected.confidence_interval
     widening = stats.t.ppf(0.975, 59) / stats.norm.ppf(0.975) * np.sqrt(60 / 59)
     assert found.mean == pytest.approx((one - other).mean())
@@ -63,7 +69,9 @@ def test_no_difference():
     assert difference([1, 0], [1, 0], ["a", "b"]) == Difference(0.0, 0.0, 0.0, 1.0, 0, 0, 2)
 
 
-@pytest.mark.parametrize("values", [[0.01, 0.04, 0.03], [0.5, 0.5], [0.001], [0.04, 0.001, 0.2, 0.03]])
+@pytest.mark.parametrize(
+    "values", [[0.01, 0.04, 0.03], [0.5, 0.5], [0.001], [0.04, 0.001, 0.2, 0.03]]
+)
 def test_holm_against_its_definition(values):
     expected = []
     for value in values:

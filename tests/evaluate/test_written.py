@@ -32,7 +32,11 @@ def number_of(prompt):
 def good(prompt):
     number = number_of(prompt)
     quote = f"She sank in {1600 + int(number)} near the island of Lund{number}, since a storm came."
-    fields = {"question": f"Where did the warship Mars{number} go down?", "quote": quote, "answer": f"Lund{number}"}
+    fields = {
+        "question": f"Where did the warship Mars{number} go down?",
+        "quote": quote,
+        "answer": f"Lund{number}",
+    }
     return f"<think>hm {{}}</think>\nHere:\n```json\n{json.dumps(fields)}\n```"
 
 
@@ -59,14 +63,18 @@ def test_questions_have_their_evidence_and_are_marked(tmp_path):
     written = write_questions(DOCUMENTS, Model(), 3)
     assert (len(written.questions), written.rejected) == (3, {})
     file = tmp_path / "questions.jsonl"
-    file.write_text("\n".join(map(json.dumps, to_records(written.questions, DOCUMENTS))), encoding="utf-8")
+    file.write_text(
+        "\n".join(map(json.dumps, to_records(written.questions, DOCUMENTS))), encoding="utf-8"
+    )
     for question in read_questions(file):
         assert question.is_generated
         number = re.search(r"Mars(\d)", question.text)[1]
         assert question.answers == (f"Lund{number}",)
         assert question.documents == (f"ships/{number}.md",)
         assert question.quotes[0].text in DOCUMENTS[int(number)].text
-    assert write_questions(DOCUMENTS, Model(), 3).questions == written.questions  # the same ones again
+    assert (
+        write_questions(DOCUMENTS, Model(), 3).questions == written.questions
+    )  # the same ones again
 
 
 def test_all_documents_are_asked_about_in_turn():
@@ -84,9 +92,15 @@ def test_all_documents_are_asked_about_in_turn():
         (changed(answer=""), "without quote or answer"),
         (changed(question="Where did Mars sink?"), "too short"),
         (changed(question="Where did the ship of the passage go down?"), "about the text itself"),
-        (changed(question="According to the text, which island was near?"), "about the text itself"),
+        (
+            changed(question="According to the text, which island was near?"),
+            "about the text itself",
+        ),
         (changed(question="What was the name of that ship?"), "too generic"),
-        (changed(quote="She sank near Gotland in a storm."), "with a quote that is not in the passage"),
+        (
+            changed(quote="She sank near Gotland in a storm."),
+            "with a quote that is not in the passage",
+        ),
         (changed(answer="Gotland"), "with an answer that is not in the quote"),
     ],
 )
@@ -107,12 +121,16 @@ def test_copied_and_repeated_questions():
             return changed(question=f"She sank near the island of Lund{number_of(prompt)}?")(prompt)
         return good(prompt)
 
-    assert write_questions(DOCUMENTS, Model(copied), 6).rejected == {"in the words of their evidence": 2}
+    assert write_questions(DOCUMENTS, Model(copied), 6).rejected == {
+        "in the words of their evidence": 2
+    }
 
     def same(prompt):
         return changed(question="Where did master Hendrik and his warship go down?")(prompt)
 
-    documents = [Document(document.text.replace("Hendrik", "Hendrik ")) for document in DOCUMENTS[:4]]
+    documents = [
+        Document(document.text.replace("Hendrik", "Hendrik ")) for document in DOCUMENTS[:4]
+    ]
 
     def untitled(prompt):
         number = re.search(r"The Mars(\d+)", prompt)[1]
@@ -127,7 +145,9 @@ def test_too_few_passages_and_no_usable_question():
     assert len(write_questions(DOCUMENTS, Model(), 50).questions) == 8
     with pytest.raises(InvalidInputError, match="no passage of the corpus has 25 words"):
         write_questions([Document("It sank.")], Model(), 2)
-    with pytest.raises(InvalidInputError, match=r"no question of the model is usable .*8 without JSON"):
+    with pytest.raises(
+        InvalidInputError, match=r"no question of the model is usable .*8 without JSON"
+    ):
         write_questions(DOCUMENTS, Model(lambda _: "no"), 50)
     with pytest.raises(InvalidInputError, match="number of questions to write must be at least 1"):
         write_questions(DOCUMENTS, Model(), 0)
@@ -156,13 +176,20 @@ def test_prompts_are_completed_in_order():
     client = Client(str.upper)
     model = ChatModel(client, "tiny", max_concurrency=3)
     assert model.complete([f"a{n}" for n in range(9)]) == [f"A{n}" for n in range(9)]
-    assert {(request["model"], request["temperature"]) for request in client.requests} == {("tiny", 0.0)}
+    assert {(request["model"], request["temperature"]) for request in client.requests} == {
+        ("tiny", 0.0)
+    }
     ChatModel(client, "tiny", temperature=None).complete(["x"])
     assert "temperature" not in client.requests[-1]
 
 
 def test_it_reads_the_first_line():
-    model = ChatModel(Client(lambda prompt: '<think>hm</think>"1628"\nsince' if "It sank in 1628" in prompt else ""), "tiny")
+    model = ChatModel(
+        Client(
+            lambda prompt: '<think>hm</think>"1628"\nsince' if "It sank in 1628" in prompt else ""
+        ),
+        "tiny",
+    )
     assert model.read_batch(["When?", "Why?"], ["It sank in 1628.", ""]) == ["1628", ""]
     assert model.read("When?", "It sank in 1628.") == "1628"
 
@@ -172,5 +199,7 @@ def test_one_failure_costs_one_answer_and_a_wrong_key_all():
     assert model.complete(["a", "b"]) == ["a", ""]
     with pytest.raises(FactoidError, match="answered none of 1 requests"):
         model.complete(["b"])
-    with pytest.raises(FactoidError, match=r"requests for the model 'tiny' are rejected: .* Check the client's key"):
+    with pytest.raises(
+        FactoidError, match=r"requests for the model 'tiny' are rejected: .* Check the client's key"
+    ):
         ChatModel(Client(lambda _: ServerError(401)), "tiny").complete(["a", "b"])

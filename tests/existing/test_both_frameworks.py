@@ -42,7 +42,9 @@ def in_memory():
     retriever = langchain_factoid.MultiGranularRetriever(vectorstore=store, indexing=INDEXING)
     retriever.add_documents(
         [
-            LangChainDocument(page_content=each.text, metadata={"title": each.title, **each.metadata}, id=each.id)
+            LangChainDocument(
+                page_content=each.text, metadata={"title": each.title, **each.metadata}, id=each.id
+            )
             for each in documents()
         ]
     )
@@ -55,7 +57,9 @@ def simple():
     retriever = llama_index(store)
     retriever.add_documents(
         [
-            LlamaIndexDocument(text=each.text, metadata={"title": each.title, **each.metadata}, id_=each.id)
+            LlamaIndexDocument(
+                text=each.text, metadata={"title": each.title, **each.metadata}, id_=each.id
+            )
             for each in documents()
         ]
     )
@@ -63,14 +67,18 @@ def simple():
 
 
 def llama_index(store, **options):
-    return llama_index_factoid.MultiGranularRetriever(vectorstore=store, embed_model=MODEL, indexing=INDEXING, **options)
+    return llama_index_factoid.MultiGranularRetriever(
+        vectorstore=store, embed_model=MODEL, indexing=INDEXING, **options
+    )
 
 
 def rounded(results):
     """Return texts and scores; of equal scores in order of the text."""
     found = []
     for text, score, metadata in results:
-        facts = sorted((round(match["score"], 5), match["text"]) for match in metadata.get("matches", []))
+        facts = sorted(
+            (round(match["score"], 5), match["text"]) for match in metadata.get("matches", [])
+        )
         found.append((round(score, 5), text, facts))
     return sorted(found)
 
@@ -90,11 +98,16 @@ def rounded(results):
 )
 def test_the_same_results(options):
     store = in_memory()
-    found = langchain_factoid.MultiGranularRetriever(vectorstore=store, k=25, **options).invoke(QUESTION)
+    found = langchain_factoid.MultiGranularRetriever(vectorstore=store, k=25, **options).invoke(
+        QUESTION
+    )
     nodes = llama_index(simple(), k=25, **options).retrieve(QUESTION)
     expected = rounded((each.page_content, each.metadata["score"], each.metadata) for each in found)
     assert expected
-    assert rounded((each.node.get_content(), each.score, each.node.metadata) for each in nodes) == expected
+    assert (
+        rounded((each.node.get_content(), each.score, each.node.metadata) for each in nodes)
+        == expected
+    )
 
 
 OPERATORS = [
@@ -126,7 +139,9 @@ def test_nested_filters():
     inner = MetadataFilters(filters=OPERATORS[2:4], condition=FilterCondition.OR)
     filters = MetadataFilters(filters=[OPERATORS[0], inner])
     expected = {each.id for each in documents() if matches(to_tree(filters), each.metadata)}
-    nodes = llama_index(simple(), k=25, filters=filters, filter={"number": {"$gte": 0}}).retrieve(QUESTION)
+    nodes = llama_index(simple(), k=25, filters=filters, filter={"number": {"$gte": 0}}).retrieve(
+        QUESTION
+    )
     assert {each.node.ref_doc_id or each.node.node_id for each in nodes} == expected - {"crowd"}
 
 
@@ -142,7 +157,9 @@ def test_models_get_the_text_alone():
     [first, *_] = llama_index(simple(), k=1).retrieve("weather of place7")
     assert "factoid" not in first.node.get_content(metadata_mode="llm")
     assert "factoid" not in str(first.node.metadata)
-    answer = RetrieverQueryEngine.from_args(llama_index(simple(), k=1), llm=MockLLM()).query("weather of place7")
+    answer = RetrieverQueryEngine.from_args(llama_index(simple(), k=1), llm=MockLLM()).query(
+        "weather of place7"
+    )
     assert "Ledger page 7" in str(answer)
 
 
@@ -161,5 +178,7 @@ def test_what_needs_a_store_of_ours_is_refused(options):
 def test_both_or_neither():
     with pytest.raises(InvalidInputError, match="or vectorstore="):
         llama_index_factoid.MultiGranularRetriever()
-    with pytest.raises(InvalidInputError, match="must be a LlamaIndex vector store or a VectorStoreIndex"):
+    with pytest.raises(
+        InvalidInputError, match="must be a LlamaIndex vector store or a VectorStoreIndex"
+    ):
         llama_index_factoid.MultiGranularRetriever(vectorstore="chroma", embed_model=MODEL)

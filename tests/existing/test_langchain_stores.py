@@ -33,7 +33,9 @@ from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, documents, exac
 # Of the stores' own code.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 EMBEDDINGS = EncoderEmbeddings(ENCODER)
@@ -47,12 +49,19 @@ class LangChain(Ability):
 
     def open(self) -> ExistingStore:
         collection = collection_of(self.vectorstore())
-        return ExistingStore(collection, LangChainEncoder(EMBEDDINGS), propositionizer=PROPOSITIONIZER, unsupported="keep")
+        return ExistingStore(
+            collection,
+            LangChainEncoder(EMBEDDINGS),
+            propositionizer=PROPOSITIONIZER,
+            unsupported="keep",
+        )
 
     def put_own(self, store) -> None:
         text = "The old ferry crossed the strait. It sank in 1931."
         own = "6f3f2c1e-0000-4000-8000-000000000001"
-        store.collection.store.add_documents([Document(page_content=text, metadata={"tenant": "a"}, id=own)], ids=[own])
+        store.collection.store.add_documents(
+            [Document(page_content=text, metadata={"tenant": "a"}, id=own)], ids=[own]
+        )
         PROPOSITIONIZER._script = _with_ferry
 
     @pytest.fixture(autouse=True)
@@ -66,7 +75,18 @@ def _with_ferry(passage):
     return ["The old ferry crossed the strait.", "The old ferry sank in 1931."]
 
 
-class TestInMemory(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Concurrency, Listing, Scores, Restart):
+class TestInMemory(
+    LangChain,
+    ExactParents,
+    Filters,
+    Deletes,
+    Upserts,
+    Unicode,
+    Concurrency,
+    Listing,
+    Scores,
+    Restart,
+):
     @pytest.fixture(autouse=True)
     def place(self):
         self.kept = InMemoryVectorStore(EMBEDDINGS)
@@ -75,7 +95,9 @@ class TestInMemory(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, 
         return self.kept
 
 
-class TestFAISS(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
+class TestFAISS(
+    LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart
+):
     @pytest.fixture(autouse=True)
     def place(self):
         pytest.importorskip("langchain_community", reason="needs langchain-community")
@@ -98,12 +120,25 @@ def _deprecations():
     return context
 
 
-class TestChroma(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Concurrency, Listing, Scores, Restart):
+class TestChroma(
+    LangChain,
+    ExactParents,
+    Filters,
+    Deletes,
+    Upserts,
+    Unicode,
+    Concurrency,
+    Listing,
+    Scores,
+    Restart,
+):
     space = "l2"
 
     @pytest.fixture(autouse=True)
     def place(self, tmp_path):
-        pytest.importorskip("langchain_chroma", reason="needs langchain-chroma, of the group `stores`")
+        pytest.importorskip(
+            "langchain_chroma", reason="needs langchain-chroma, of the group `stores`"
+        )
         self.path = tmp_path
 
     def vectorstore(self):
@@ -134,7 +169,9 @@ class TestChromaServer(TestChroma):
 
     @pytest.fixture(scope="class")
     def client(self, chroma_server):
-        pytest.importorskip("langchain_chroma", reason="needs langchain-chroma, of the group `stores`")
+        pytest.importorskip(
+            "langchain_chroma", reason="needs langchain-chroma, of the group `stores`"
+        )
         import chromadb
 
         return chromadb.HttpClient("127.0.0.1", chroma_server)
@@ -147,15 +184,21 @@ class TestChromaServer(TestChroma):
     def vectorstore(self):
         from langchain_chroma import Chroma
 
-        return Chroma(self.name, EMBEDDINGS, client=self.client, collection_configuration=exact_hnsw("l2"))
+        return Chroma(
+            self.name, EMBEDDINGS, client=self.client, collection_configuration=exact_hnsw("l2")
+        )
 
 
-class TestQdrant(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
+class TestQdrant(
+    LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart
+):
     """In the client's own process, where every search compares all vectors."""
 
     @pytest.fixture(autouse=True)
     def place(self):
-        pytest.importorskip("langchain_qdrant", reason="needs langchain-qdrant, of the group `stores`")
+        pytest.importorskip(
+            "langchain_qdrant", reason="needs langchain-qdrant, of the group `stores`"
+        )
         from qdrant_client import QdrantClient
         from qdrant_client.models import Distance, VectorParams
 
@@ -168,14 +211,18 @@ class TestQdrant(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Li
         return QdrantVectorStore(self.client, "facts", EMBEDDINGS)
 
 
-class TestMilvus(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
+class TestMilvus(
+    LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart
+):
     """milvus-lite."""
 
     metric = "COSINE"
 
     @pytest.fixture(scope="class")
     def folder(self, tmp_path_factory):
-        pytest.importorskip("langchain_milvus", reason="needs langchain-milvus, of the group `stores`")
+        pytest.importorskip(
+            "langchain_milvus", reason="needs langchain-milvus, of the group `stores`"
+        )
         pytest.importorskip("milvus_lite", reason="milvus-lite has no wheel here")
         return tmp_path_factory.mktemp("milvus") / "facts.db"
 
@@ -204,15 +251,30 @@ class TestMilvusByDistance(LangChain, Scores):
     vectorstore = TestMilvus.vectorstore
 
 
-class TestPGVector(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Concurrency, Listing, Scores, Restart):
+class TestPGVector(
+    LangChain,
+    ExactParents,
+    Filters,
+    Deletes,
+    Upserts,
+    Unicode,
+    Concurrency,
+    Listing,
+    Scores,
+    Restart,
+):
     strategy = "cosine"
 
     @pytest.fixture(scope="class")
     def engine(self, postgres):
-        pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+        pytest.importorskip(
+            "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
+        )
         import sqlalchemy
 
-        engine = sqlalchemy.create_engine(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        engine = sqlalchemy.create_engine(
+            postgres.replace("postgresql://", "postgresql+psycopg://")
+        )
         yield engine
         engine.dispose()
 
@@ -253,15 +315,21 @@ class TestPGVectorByInnerProduct(TestPGVectorByDistance):
     strategy = "inner"
 
 
-class TestPGVectorStore(LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
+class TestPGVectorStore(
+    LangChain, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart
+):
     strategy = "COSINE_DISTANCE"
 
     @pytest.fixture(scope="class")
     def engine(self, postgres):
-        pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+        pytest.importorskip(
+            "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
+        )
         from langchain_postgres import PGEngine
 
-        return PGEngine.from_connection_string(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        return PGEngine.from_connection_string(
+            postgres.replace("postgresql://", "postgresql+psycopg://")
+        )
 
     @pytest.fixture(autouse=True)
     def place(self, engine):

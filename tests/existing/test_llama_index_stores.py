@@ -33,7 +33,9 @@ from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, exact_hnsw
 # Of the stores' own code.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 OWN = "6f3f2c1e-0000-4000-8000-000000000001"
@@ -48,13 +50,18 @@ class LlamaIndex(Ability):
     def open(self) -> ExistingStore:
         encoder = LlamaIndexEncoder(EncoderEmbedding(ENCODER))
         return ExistingStore(
-            collection_of(self.vectorstore()), encoder, propositionizer=PROPOSITIONIZER, unsupported="keep"
+            collection_of(self.vectorstore()),
+            encoder,
+            propositionizer=PROPOSITIONIZER,
+            unsupported="keep",
         )
 
     def put_own(self, store) -> None:
         text = "The old ferry crossed the strait. It sank in 1931."
         [vector] = ENCODER.encode_units([text]).tolist()
-        store.collection.store.add([TextNode(id_=OWN, text=text, metadata={"tenant": "a"}, embedding=vector)])
+        store.collection.store.add(
+            [TextNode(id_=OWN, text=text, metadata={"tenant": "a"}, embedding=vector)]
+        )
 
 
 class TestSimple(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Scores, Restart):
@@ -74,7 +81,9 @@ class TestSimple(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, S
         assert self.open().search("weather of place7", 5).hits == expected.hits
 
 
-class TestChroma(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
+class TestChroma(
+    LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart
+):
     @pytest.fixture(scope="class")
     def client(self, tmp_path_factory):
         pytest.importorskip("llama_index.vector_stores.chroma", reason="needs the group `stores`")
@@ -84,7 +93,9 @@ class TestChroma(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, L
 
     @pytest.fixture(autouse=True)
     def place(self, client):
-        self.collection = client.create_collection(f"facts-{uuid4()}", configuration=exact_hnsw("l2"))
+        self.collection = client.create_collection(
+            f"facts-{uuid4()}", configuration=exact_hnsw("l2")
+        )
 
     def vectorstore(self):
         from llama_index.vector_stores.chroma import ChromaVectorStore
@@ -92,7 +103,18 @@ class TestChroma(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, L
         return ChromaVectorStore(chroma_collection=self.collection)
 
 
-class TestPostgres(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Concurrency, Listing, Scores, Restart):
+class TestPostgres(
+    LlamaIndex,
+    ExactParents,
+    Filters,
+    Deletes,
+    Upserts,
+    Unicode,
+    Concurrency,
+    Listing,
+    Scores,
+    Restart,
+):
     @pytest.fixture(autouse=True)
     def place(self, postgres):
         pytest.importorskip("llama_index.vector_stores.postgres", reason="needs the group `stores`")
@@ -119,7 +141,9 @@ class TestPostgres(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode,
 
 
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
-class TestQdrant(LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart):
+class TestQdrant(
+    LlamaIndex, ExactParents, Filters, Deletes, Upserts, Unicode, Listing, Scores, Restart
+):
     @pytest.fixture(autouse=True)
     def place(self):
         pytest.importorskip("llama_index.vector_stores.qdrant", reason="needs the group `stores`")
@@ -139,10 +163,18 @@ class OfNobody(SimpleVectorStore):
     stores_text: bool = True
 
     def get_nodes(self, node_ids=None, filters=None):
-        return [self._node(name) for name in node_ids or self.data.embedding_dict if name in self.data.embedding_dict]
+        return [
+            self._node(name)
+            for name in node_ids or self.data.embedding_dict
+            if name in self.data.embedding_dict
+        ]
 
     def _node(self, name):
-        return TextNode(id_=name, text=self.data.metadata_dict[name]["factoid_text"], metadata=self.data.metadata_dict[name])
+        return TextNode(
+            id_=name,
+            text=self.data.metadata_dict[name]["factoid_text"],
+            metadata=self.data.metadata_dict[name],
+        )
 
     def query(self, query, **options):
         assert query.filters is None

@@ -30,7 +30,9 @@ def in_memory():
 
 def simple():
     model = llama_index_factoid.EncoderEmbedding(ENCODER)
-    return llama_index_factoid.MultiGranularRetriever(vectorstore=SimpleVectorStore(), embed_model=model).existing
+    return llama_index_factoid.MultiGranularRetriever(
+        vectorstore=SimpleVectorStore(), embed_model=model
+    ).existing
 
 
 STORES = pytest.mark.parametrize("make", [in_memory, simple])
@@ -40,7 +42,10 @@ def content(store):
     with store.opened.connections.reading() as snapshot:
         held = {}
         for unit, vector in snapshot.stored_units():
-            held[unit.id] = (unit, None if vector is None else [round(float(value), 6) for value in vector])
+            held[unit.id] = (
+                unit,
+                None if vector is None else [round(float(value), 6) for value in vector],
+            )
         texts = {document.id: (document, digest) for document, digest in snapshot.all_documents()}
         return held, texts
 
@@ -111,7 +116,9 @@ def test_no_text_is_encoded_again():
     encoder = Counting(ENCODER.dim)
     encoder.name = ENCODER.name
     model = llama_index_factoid.EncoderEmbedding(encoder)
-    retriever = llama_index_factoid.MultiGranularRetriever(vectorstore=SimpleVectorStore(), embed_model=model)
+    retriever = llama_index_factoid.MultiGranularRetriever(
+        vectorstore=SimpleVectorStore(), embed_model=model
+    )
     move_to(store, retriever.existing)
     assert encoder.texts <= 25  # what stands for each document
 
@@ -143,10 +150,19 @@ vectors = InMemoryVectorStore(EncoderEmbeddings(HashEncoder(64)))
     assert main(["store", "verify", "my_app:vectors"]) == 0
     assert "all is well" in capsys.readouterr().out
     vectors = sys.modules["my_app"].vectors
-    [name, *_] = [name for name, row in vectors.store.items() if row["metadata"]["factoid_granularity"] == "passage"]
+    [name, *_] = [
+        name
+        for name, row in vectors.store.items()
+        if row["metadata"]["factoid_granularity"] == "passage"
+    ]
     vectors.delete([name])
     assert main(["store", "verify", "my_app:vectors"]) == 1
-    for arguments in (["facts", "copy"], ["no_such_module:x", "copy"], ["my_app:y", "copy"], ["my_app:HashEncoder", "copy"]):
+    for arguments in (
+        ["facts", "copy"],
+        ["no_such_module:x", "copy"],
+        ["my_app:y", "copy"],
+        ["my_app:HashEncoder", "copy"],
+    ):
         assert main(["store", "move", *arguments]) == 1
         assert "error:" in capsys.readouterr().err
     sys.modules.pop("my_app")

@@ -25,7 +25,9 @@ from tests.existing.corpus import DIM, ENCODER, PROPOSITIONIZER, QUESTION, docum
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 EMBEDDINGS = EncoderEmbeddings(ENCODER)
@@ -34,7 +36,13 @@ VECTOR = EMBEDDINGS.embed_query(QUESTION)
 
 def over(store, **options) -> ExistingStore:
     encoder = LangChainEncoder(EMBEDDINGS)
-    return ExistingStore(collection_of(store), encoder, propositionizer=PROPOSITIONIZER, unsupported="keep", **options)
+    return ExistingStore(
+        collection_of(store),
+        encoder,
+        propositionizer=PROPOSITIONIZER,
+        unsupported="keep",
+        **options,
+    )
 
 
 def wide_searches(store, count: int, **options) -> list[str]:
@@ -48,11 +56,17 @@ class TestAnHNSWIndexOfPgvector:
 
     @pytest.fixture(scope="class")
     def engine(self, postgres):
-        pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+        pytest.importorskip(
+            "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
+        )
         import sqlalchemy
 
-        address = postgres.replace("postgresql://", "postgresql+psycopg://").replace("/postgres?", "/traps?")
-        server = sqlalchemy.create_engine(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        address = postgres.replace("postgresql://", "postgresql+psycopg://").replace(
+            "/postgres?", "/traps?"
+        )
+        server = sqlalchemy.create_engine(
+            postgres.replace("postgresql://", "postgresql+psycopg://")
+        )
         with server.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(sqlalchemy.text("CREATE DATABASE traps"))
         server.dispose()
@@ -65,11 +79,15 @@ class TestAnHNSWIndexOfPgvector:
         import sqlalchemy
         from langchain_postgres import PGVector
 
-        store = PGVector(EMBEDDINGS, connection=engine, collection_name="facts", embedding_length=DIM)
+        store = PGVector(
+            EMBEDDINGS, connection=engine, collection_name="facts", embedding_length=DIM
+        )
         over(store).add_documents(documents(60))
         with engine.begin() as connection:
             table = "langchain_pg_embedding"
-            connection.execute(sqlalchemy.text(f"CREATE INDEX ON {table} USING hnsw (embedding vector_cosine_ops)"))
+            connection.execute(
+                sqlalchemy.text(f"CREATE INDEX ON {table} USING hnsw (embedding vector_cosine_ops)")
+            )
             connection.execute(sqlalchemy.text(f"ANALYZE {table}"))
         return store
 
@@ -80,7 +98,11 @@ class TestAnHNSWIndexOfPgvector:
 
     @pytest.fixture
     def iterative(self, engine):
-        settings = ("enable_seqscan = off", "enable_sort = off", "hnsw.iterative_scan = strict_order")
+        settings = (
+            "enable_seqscan = off",
+            "enable_sort = off",
+            "hnsw.iterative_scan = strict_order",
+        )
         yield from self._settings(engine, *settings)
 
     def _settings(self, engine, *settings):
@@ -93,7 +115,9 @@ class TestAnHNSWIndexOfPgvector:
         yield
         with engine.begin() as connection:
             for setting in settings:
-                connection.execute(sqlalchemy.text(f"ALTER DATABASE traps RESET {setting.split(' ')[0]}"))
+                connection.execute(
+                    sqlalchemy.text(f"ALTER DATABASE traps RESET {setting.split(' ')[0]}")
+                )
         engine.dispose()
 
     def test_a_plain_search_finds_one_parent_and_stops_at_forty(self, filled, only_index):
@@ -185,7 +209,9 @@ class TestLimits:
         from dataclasses import replace
 
         form = replace(known.form, excludes=False)
-        existing.collection.known = replace(known, most=100, form=form, is_exact=lambda _store: False)
+        existing.collection.known = replace(
+            known, most=100, form=form, is_exact=lambda _store: False
+        )
         answer = existing.search(QUESTION, 10, weights=UNITS)
         assert max(asked) == 100
         assert not answer.complete
@@ -203,7 +229,12 @@ class TestLimits:
             return nearest(question, limit, condition)
 
         monkeypatch.setattr(existing.collection, "nearest", recorded)
-        for options in ({}, {"weights": UNITS}, {"filter": {"number": {"$in": []}}}, {"weights": Weights(lexical=1)}):
+        for options in (
+            {},
+            {"weights": UNITS},
+            {"filter": {"number": {"$in": []}}},
+            {"weights": Weights(lexical=1)},
+        ):
             existing.search(QUESTION, 10, **options)
         assert len(trees) > 6
         for tree in trees:
@@ -236,7 +267,10 @@ class TestForms:
     def test_what_a_store_does_not_understand_is_left_to_us(self):
         tree = All((Comparison("tenant", Operator.NE, "a"), Comparison("tenant", Operator.EQ, "b")))
         assert DOLLARS.filter(tree) == {"tenant": {"$eq": "b"}}
-        assert Form("none", dict, joins=False).filter(Comparison("tags", Operator.CONTAINS, "x")) is None
+        assert (
+            Form("none", dict, joins=False).filter(Comparison("tags", Operator.CONTAINS, "x"))
+            is None
+        )
 
 
 class TestElasticsearch:
@@ -249,11 +283,20 @@ class TestElasticsearch:
         class _store:
             retrieval_strategy = None
 
-        def similarity_search_by_vector_with_relevance_scores(self, embedding, k, *, filter=None, custom_query=None):  # noqa: A002
+        def similarity_search_by_vector_with_relevance_scores(
+            self,
+            embedding,
+            k,
+            *,
+            filter=None,
+            custom_query=None,  # noqa: A002
+        ):
             self.calls.append((k, filter, custom_query({"knn": {"k": k}}, None)))
             names = {"proposition"}
             for clause in filter:
-                names = {*clause.get("terms", {}).get("metadata.factoid_granularity.keyword", names)}
+                names = {
+                    *clause.get("terms", {}).get("metadata.factoid_granularity.keyword", names)
+                }
             found = super().similarity_search_with_score_by_vector(
                 embedding, k, lambda document: document.metadata["factoid_granularity"] in names
             )
@@ -263,7 +306,12 @@ class TestElasticsearch:
 
         def add_embeddings(self, texts, embeddings, metadatas, ids):
             for text, vector, metadata, name in zip(texts, embeddings, metadatas, ids, strict=True):
-                self.store[name] = {"id": name, "text": text, "vector": vector, "metadata": metadata}
+                self.store[name] = {
+                    "id": name,
+                    "text": text,
+                    "vector": vector,
+                    "metadata": metadata,
+                }
 
     def test_it_compares_as_many_as_it_returns(self, monkeypatch):
         from langchain_factoid.existing import _Elasticsearch
@@ -274,16 +322,25 @@ class TestElasticsearch:
         store.add_documents(documents())
         answer = store.search(QUESTION, 3, parents="unit", weights=UNITS)
         expected = oracle(documents()).search(QUESTION, 3, parents="unit", weights=UNITS)
-        assert [hit.score for hit in answer.hits] == pytest.approx([hit.score for hit in expected], abs=1e-4)
+        assert [hit.score for hit in answer.hits] == pytest.approx(
+            [hit.score for hit in expected], abs=1e-4
+        )
         for k, condition, body in self.ElasticsearchStore.calls:
             assert body["knn"]["num_candidates"] == k
-            assert condition[0] == {"terms": {"metadata.factoid_granularity.keyword": ["proposition"]}}
+            assert condition[0] == {
+                "terms": {"metadata.factoid_granularity.keyword": ["proposition"]}
+            }
 
 
 class TestWhatIsRefused:
     def test_options_that_need_a_store_of_ours(self):
         store = InMemoryVectorStore(EMBEDDINGS)
-        for option in ({"search_type": "mmr"}, {"rerank": "tokens"}, {"expand": 1}, {"unit_ids": ["a"]}):
+        for option in (
+            {"search_type": "mmr"},
+            {"rerank": "tokens"},
+            {"expand": 1},
+            {"unit_ids": ["a"]},
+        ):
             with pytest.raises(ValueError, match="it needs a store of factoid"):
                 MultiGranularRetriever(vectorstore=store, **option)
 
@@ -296,7 +353,9 @@ class TestWhatIsRefused:
             MultiGranularRetriever(vectorstore="chroma")
 
     def test_milvus_with_fixed_fields(self):
-        pytest.importorskip("langchain_milvus", reason="needs langchain-milvus, of the group `stores`")
+        pytest.importorskip(
+            "langchain_milvus", reason="needs langchain-milvus, of the group `stores`"
+        )
         from factoid.existing import LANGCHAIN, known_store
         from langchain_factoid.existing import _Milvus
 
@@ -309,12 +368,15 @@ class TestWhatIsRefused:
         with pytest.raises(InvalidInputError, match="enable_dynamic_field=True"):
             _Milvus(Milvus(), known_store(Milvus(), LANGCHAIN))
 
-
     def test_a_table_without_a_column_for_metadata(self, postgres):
-        pytest.importorskip("langchain_postgres", reason="needs langchain-postgres, of the group `stores`")
+        pytest.importorskip(
+            "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
+        )
         from langchain_postgres import PGEngine, PGVectorStore
 
-        engine = PGEngine.from_connection_string(postgres.replace("postgresql://", "postgresql+psycopg://"))
+        engine = PGEngine.from_connection_string(
+            postgres.replace("postgresql://", "postgresql+psycopg://")
+        )
         engine.init_vectorstore_table("narrow", DIM, store_metadata=False)
         store = PGVectorStore.create_sync(engine, EMBEDDINGS, "narrow")
         with pytest.raises(InvalidInputError, match="store_metadata=True"):
@@ -337,8 +399,12 @@ class TestTheRetriever:
             k=2,
             indexing={"propositionizer": PROPOSITIONIZER, "unsupported": "keep"},
         )
-        name = retriever.add_documents([Document(page_content="Ledger page 3 about rain.", metadata={"tenant": "a"})])
-        again = retriever.add_documents([Document(page_content="Ledger page 4 about snow.", id="four")])
+        name = retriever.add_documents(
+            [Document(page_content="Ledger page 3 about rain.", metadata={"tenant": "a"})]
+        )
+        again = retriever.add_documents(
+            [Document(page_content="Ledger page 4 about snow.", id="four")]
+        )
         assert again == ["four"]
         [first, second] = retriever.invoke("the snow of page 4")
         assert first == Document(page_content="Ledger page 4 about snow.", id="four")
@@ -350,7 +416,10 @@ class TestTheRetriever:
 
     async def test_awaited(self):
         retriever = MultiGranularRetriever(
-            vectorstore=InMemoryVectorStore(EMBEDDINGS), indexing={"propositionizer": PROPOSITIONIZER}
+            vectorstore=InMemoryVectorStore(EMBEDDINGS),
+            indexing={"propositionizer": PROPOSITIONIZER},
         )
-        await retriever.aadd_documents([Document(page_content="Ledger page 4 about snow.", id="four")])
+        await retriever.aadd_documents(
+            [Document(page_content="Ledger page 4 about snow.", id="four")]
+        )
         assert await retriever.ainvoke("snow") == retriever.invoke("snow")

@@ -49,7 +49,9 @@ def _forked(numbers, attempt):
             _bound_memory()
             for number in numbers:
                 signal.alarm(LIMIT)
-                os.write(writable, f"{json.dumps([number, *_attempted(number, attempt)])}\n".encode())
+                os.write(
+                    writable, f"{json.dumps([number, *_attempted(number, attempt)])}\n".encode()
+                )
         finally:
             os._exit(0)
     os.close(writable)

@@ -23,4 +23,8 @@ def one_thread_a_search():
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "all"])
 def few(request):
     """Return a function that leaves a few of many cases where slow tests are not run."""
-    return (lambda cases: list(cases)) if request.param else (lambda cases: list(cases)[:: max(1, len(cases) // 4)])
+    return (
+        (lambda cases: list(cases))
+        if request.param
+        else (lambda cases: list(cases)[:: max(1, len(cases) // 4)])
+    )

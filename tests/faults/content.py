@@ -32,7 +32,11 @@ class SeededEncoder:
     dim = DIM
 
     def encode_units(self, texts):
-        return np.stack([vector_of(text) for text in texts]) if texts else np.zeros((0, DIM), np.float32)
+        return (
+            np.stack([vector_of(text) for text in texts])
+            if texts
+            else np.zeros((0, DIM), np.float32)
+        )
 
     encode_queries = encode_units
 
@@ -42,7 +46,12 @@ def opened(path, **options):
     return UnitStore(
         path,
         **(
-            {"granularities": GRANULARITIES, "encoder": SeededEncoder(), "embed_template": None, "index": index}
+            {
+                "granularities": GRANULARITIES,
+                "encoder": SeededEncoder(),
+                "embed_template": None,
+                "index": index,
+            }
             | options
         ),
     )
@@ -51,12 +60,18 @@ def opened(path, **options):
 def unit(own, version):
     """Return a unit whose id tells what it is: `d3` a document, `d3.1` its passage, `d3.1.s0` a sentence of that."""
     document, passage, *rest = own.split(".")
-    kind = {"s": Granularity.SENTENCE, "p": Granularity.PROPOSITION}[rest[0][0]] if rest else Granularity.PASSAGE
+    kind = (
+        {"s": Granularity.SENTENCE, "p": Granularity.PROPOSITION}[rest[0][0]]
+        if rest
+        else Granularity.PASSAGE
+    )
     # Some texts stand in many units, which a store may keep one vector for, and which have equal scores.
     text = f"Common fact {version % 2}." if own.endswith("p1") else f"{own} of version {version}."
     metadata = {"group": version % GROUPS, "version": version}
     parent = f"{document}.{passage}" if rest else document
-    return Unit(own, text, kind, document, parent, version, version + len(text), document, "", metadata)
+    return Unit(
+        own, text, kind, document, parent, version, version + len(text), document, "", metadata
+    )
 
 
 def family(document, passage, version):
@@ -67,12 +82,19 @@ def family(document, passage, version):
 
 def document(number, version):
     """Return a document of two or three paragraphs, of which each is a passage."""
-    paragraphs = [f"Place {number} has {part} gates. It is of version {version}." for part in range(2 + version % 2)]
-    return Document("\n\n".join(paragraphs), f"Place {number}", "", f"t{number}", {"group": version % GROUPS})
+    paragraphs = [
+        f"Place {number} has {part} gates. It is of version {version}."
+        for part in range(2 + version % 2)
+    ]
+    return Document(
+        "\n\n".join(paragraphs), f"Place {number}", "", f"t{number}", {"group": version % GROUPS}
+    )
 
 
 def add_documents(store, documents, **options):
-    return store.add_documents(documents, propositionizer=PROPOSITIONIZER, words=12, min_words=2, **options)
+    return store.add_documents(
+        documents, propositionizer=PROPOSITIONIZER, words=12, min_words=2, **options
+    )
 
 
 @cache

@@ -10,12 +10,24 @@ import shutil
 import numpy as np
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError
-from tests.faults.content import DIM, KINDS, add_documents, document, document_units, family, opened, vector_of
+from tests.faults.content import (
+    DIM,
+    KINDS,
+    add_documents,
+    document,
+    document_units,
+    family,
+    opened,
+    vector_of,
+)
 from tests.faults.model import State, WrongAnswerError, check, check_searches, require
 
 DATABASE = "units.sqlite"
 VECTORS = "vectors-*.bin"
-CACHES = (*(f"{kind}-*.safetensors" for kind in (*KINDS, "lexical")), "sentence-*.faiss")  # patterns of their names
+CACHES = (
+    *(f"{kind}-*.safetensors" for kind in (*KINDS, "lexical")),
+    "sentence-*.faiss",
+)  # patterns of their names
 
 
 def flip(content, offset, bit):
@@ -47,7 +59,9 @@ def _zeroed(chance, content):
 
 
 def _cut(chance, content):
-    return content[: chance.choice([chance.randrange(len(content)), chance.randrange(len(content)), 0, 1])]
+    return content[
+        : chance.choice([chance.randrange(len(content)), chance.randrange(len(content)), 0, 1])
+    ]
 
 
 def _swapped(chance, content):
@@ -69,7 +83,9 @@ def _doubled(chance, content):
 
 def _longer(chance, content):
     size = chance.choice([1, 10, 5000])
-    return content + chance.choice([bytes(size), chance.randbytes(size), content[:size], content[-size:]])
+    return content + chance.choice(
+        [bytes(size), chance.randbytes(size), content[:size], content[-size:]]
+    )
 
 
 def _with_words_exchanged(chance, content):
@@ -119,7 +135,9 @@ def make(path, *, first=0, count=30):
 
 
 def caches(path):
-    return sorted(file for file in path.iterdir() if not file.name.startswith((DATABASE, "vectors-")))
+    return sorted(
+        file for file in path.iterdir() if not file.name.startswith((DATABASE, "vectors-"))
+    )
 
 
 def outcome(path, states, seed=0):
@@ -145,7 +163,9 @@ def outcome(path, states, seed=0):
             raise WrongAnswerError(" || ".join(failures))
     except StoreError as error:
         text = str(error)
-        if isinstance(error, EncoderMismatchError) or ("units.sqlite" not in text and str(path) not in text):
+        if isinstance(error, EncoderMismatchError) or (
+            "units.sqlite" not in text and str(path) not in text
+        ):
             message = f"an error that does not tell that the store is damaged: {error!r}"
             raise WrongAnswerError(message) from error
         return text
@@ -162,7 +182,11 @@ def lies(store, state, seed):
     told = []
     for number in range(12):
         query = chance.integers(-40, 41, DIM).astype(np.float32)
-        options = {"granularity": KINDS[number % 3], "parents": ("passage", "unit")[number % 2], "expand": number // 6}
+        options = {
+            "granularity": KINDS[number % 3],
+            "parents": ("passage", "unit")[number % 2],
+            "expand": number // 6,
+        }
         if number % 4 == 3:
             options["filter"] = {"group": 1}
         try:
@@ -175,9 +199,15 @@ def lies(store, state, seed):
                     told.append(f"{unit} with {options}")
             # A unit whose passage cannot be found any more is returned as its own, which `verify` must find.
             wrong = [
-                match.unit.id for match in hit.matches if hit.unit.id not in (state.parent(match.unit), match.unit.id)
+                match.unit.id
+                for match in hit.matches
+                if hit.unit.id not in (state.parent(match.unit), match.unit.id)
             ]
-            if options["parents"] == "passage" and options["granularity"] != "passage" and (wrong or not hit.matches):
+            if (
+                options["parents"] == "passage"
+                and options["granularity"] != "passage"
+                and (wrong or not hit.matches)
+            ):
                 told.append(f"{hit.unit.id} as the parent of {wrong} with {options}")
     for stored in state.documents.values():
         query = chance.integers(-40, 41, DIM).astype(np.float32)

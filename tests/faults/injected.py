@@ -26,7 +26,9 @@ from typing import Any
 
 from tests.faults.worker import ENVIRONMENT, ROOT
 
-CAMPAIGN = int(os.environ.get("FACTOID_CAMPAIGN", "20"))  # cases of each campaign where slow tests are run
+CAMPAIGN = int(
+    os.environ.get("FACTOID_CAMPAIGN", "20")
+)  # cases of each campaign where slow tests are run
 SOURCE = Path(__file__).with_name("injector.c")
 LIMIT = 60  # seconds after which a process hangs
 KILL = -1  # instead of an error
@@ -79,7 +81,13 @@ class Server:
         )
 
     def run(
-        self, name: str, folder: Path, temporary: Path, fault: Fault | None = None, *, retry: bool = False
+        self,
+        name: str,
+        folder: Path,
+        temporary: Path,
+        fault: Fault | None = None,
+        *,
+        retry: bool = False,
     ) -> Outcome:
         """Run a function in a process of its own, with a folder for temporary files; count the changes of files in both.
 
@@ -110,7 +118,19 @@ def build(folder: Path) -> Path | None:
     if compiler is None or not sys.platform.startswith("linux"):
         return None
     library = folder / "injector.so"
-    command = [compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", library, SOURCE, "-ldl"]
+    command = [
+        compiler,
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-o",
+        library,
+        SOURCE,
+        "-ldl",
+    ]
     subprocess.run(command, check=True)
     return library
 
@@ -173,9 +193,7 @@ def _work(function: Any, library: Any, request: dict[str, Any], writable: int) -
 
     for name in ("TMPDIR", "SQLITE_TMPDIR"):
         os.environ[name] = temporary
-    tempfile.tempdir = (
-        temporary  # Python itself tries the folder with a small file, which a kill at that moment leaves there
-    )
+    tempfile.tempdir = temporary  # Python itself tries the folder with a small file, which a kill at that moment leaves there
     outcome: dict[str, Any]
     values = [fault["call"], fault["error"], int(fault["lasting"]), int(fault["torn"])]
     library.injector_arm(os.fsencode(folder), os.fsencode(temporary), *values)
@@ -184,7 +202,12 @@ def _work(function: Any, library: Any, request: dict[str, Any], writable: int) -
         outcome = {"ended": "returned", "value": value}
     except BaseException as error:  # noqa: BLE001 - the test looks at it
         types = [kind.__name__ for kind in type(error).__mro__]
-        outcome = {"ended": "raised", "error": str(error), "types": types, "trace": traceback.format_exc()}
+        outcome = {
+            "ended": "raised",
+            "error": str(error),
+            "types": types,
+            "trace": traceback.format_exc(),
+        }
         if request["retry"]:
             try:
                 function(Path(folder), lambda said: send({"said": said}))

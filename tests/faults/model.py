@@ -41,7 +41,9 @@ class State:
 
     def with_units(self, units, vectors, *, keep_children=False):
         """Return the state after `UnitStore.add`."""
-        base = self.without([unit.id for unit in units if unit.id in self.units], under=not keep_children)
+        base = self.without(
+            [unit.id for unit in units if unit.id in self.units], under=not keep_children
+        )
         added = {unit.id: (unit, vector) for unit, vector in zip(units, vectors, strict=True)}
         return State(base.units | added, base.documents)
 
@@ -56,7 +58,9 @@ class State:
         pairs = [
             (unit, vector)
             for unit, vector in self.units.values()
-            if unit.granularity == kind and vector is not None and group in (None, unit.metadata["group"])
+            if unit.granularity == kind
+            and vector is not None
+            and group in (None, unit.metadata["group"])
         ]
         if not pairs:
             return []
@@ -79,24 +83,39 @@ def check_content(store, state):
     ids = store.ids()
     require(len(ids) == len(set(ids)), "an id is listed twice")
     lost, extra = set(state.units) - set(ids), set(ids) - set(state.units)
-    require(not lost and not extra, "lost", sorted(lost, key=repr), "extra", sorted(extra, key=repr))
+    require(
+        not lost and not extra, "lost", sorted(lost, key=repr), "extra", sorted(extra, key=repr)
+    )
     for unit in store.get(ids):
-        require(unit == state.units[unit.id][0], "stored", unit, "expected", state.units[unit.id][0])
+        require(
+            unit == state.units[unit.id][0], "stored", unit, "expected", state.units[unit.id][0]
+        )
     vectors = store.vectors(ids)
     expected = {own: vector for own, (_, vector) in state.units.items() if vector is not None}
     require(set(vectors) == set(expected), "units with vectors:", set(vectors) ^ set(expected))
     for own, vector in vectors.items():
         require(np.array_equal(vector, expected[own]), "the vector of", own, "is another one")
-    counts = {kind: sum(unit.granularity == kind for unit, _ in state.units.values()) for kind in KINDS}
-    require({kind: store.counts().get(kind, 0) for kind in KINDS} == counts, "counts", store.counts(), counts)
+    counts = {
+        kind: sum(unit.granularity == kind for unit, _ in state.units.values()) for kind in KINDS
+    }
+    require(
+        {kind: store.counts().get(kind, 0) for kind in KINDS} == counts,
+        "counts",
+        store.counts(),
+        counts,
+    )
     for own, document in state.documents.items():
-        require(store.documents([own]) == [document], "the document", own, "is", store.documents([own]))
+        require(
+            store.documents([own]) == [document], "the document", own, "is", store.documents([own])
+        )
 
 
 def searched(store, query, *, k, kind, parents, group):
     """Return the hits of a search of units alone."""
     options = {} if group is None else {"filter": {"group": group}}
-    return store.search_by_vector(query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options)
+    return store.search_by_vector(
+        query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options
+    )
 
 
 def check_hits(hits, state, query, *, k, kind, parents, group):
@@ -107,18 +126,44 @@ def check_hits(hits, state, query, *, k, kind, parents, group):
     for score, unit in state.scored(query, kind, group):
         members[state.parent(unit) if rolled else unit.id].append((score, unit.id))
     best = sorted((max(pairs)[0] for pairs in members.values()), reverse=True)[:k]
-    require([hit.score for hit in hits] == best, what, "scores", [hit.score for hit in hits], "expected", best)
+    require(
+        [hit.score for hit in hits] == best,
+        what,
+        "scores",
+        [hit.score for hit in hits],
+        "expected",
+        best,
+    )
     require(len({hit.unit.id for hit in hits}) == len(hits), what, "a unit was returned twice")
     for hit in hits:
         own = hit.unit.id
-        require(own in members and max(members[own])[0] == hit.score, what, own, "has another score than", hit.score)
+        require(
+            own in members and max(members[own])[0] == hit.score,
+            what,
+            own,
+            "has another score than",
+            hit.score,
+        )
         require(hit.unit == state.units[own][0], what, "the unit", own, "is another one")
         if rolled:
             held = {member: score for score, member in members[own]}
             matches = [(match.score, match.unit.id) for match in hit.matches]
             top = sorted(held.values(), reverse=True)[: len(matches)]
-            require(matches and [score for score, _ in matches] == top, what, "matches of", own, matches, top)
-            require(all(held.get(member) == score for score, member in matches), what, "matches of", own, matches)
+            require(
+                matches and [score for score, _ in matches] == top,
+                what,
+                "matches of",
+                own,
+                matches,
+                top,
+            )
+            require(
+                all(held.get(member) == score for score, member in matches),
+                what,
+                "matches of",
+                own,
+                matches,
+            )
 
 
 def check_searches(store, state, seed, *, count=1):
@@ -126,7 +171,10 @@ def check_searches(store, state, seed, *, count=1):
     chance = np.random.default_rng(seed)
     for _ in range(count):
         query = chance.integers(-40, 41, DIM).astype(np.float32)
-        k, group = int(chance.integers(1, 30)), int(chance.integers(0, 4))  # 3 is a group that no unit has
+        k, group = (
+            int(chance.integers(1, 30)),
+            int(chance.integers(0, 4)),
+        )  # 3 is a group that no unit has
         for kind, parents, chosen in product(KINDS, ("passage", "unit"), (None, group)):
             options = {"k": k, "kind": kind, "parents": parents, "group": chosen}
             check_hits(searched(store, query, **options), state, query, **options)
@@ -140,7 +188,9 @@ def check_words(store, state, seed):
     query = passages[seed % len(passages)]
     hits = store.search(query.text, len(passages) + 1, lexical=1)
     for hit in hits:
-        require(hit.unit == state.units.get(hit.unit.id, (None,))[0], "by words", hit.unit, "was found")
+        require(
+            hit.unit == state.units.get(hit.unit.id, (None,))[0], "by words", hit.unit, "was found"
+        )
     sharing = {unit.id for unit in passages if content_words(unit.text) & content_words(query.text)}
     missing = sharing - {hit.unit.id for hit in hits}
     require(not missing, "by words", sorted(missing), "are missing for", query.text)

@@ -29,7 +29,9 @@ def content(generation):
     units = []
     for number in range(PASSAGES):
         metadata = {"group": number % 3, "generation": generation}
-        for end in ("", ".p0", ".p1")[: 2 + generation % 2]:  # a passage that is replaced takes its units with it
+        for end in ("", ".p0", ".p1")[
+            : 2 + generation % 2
+        ]:  # a passage that is replaced takes its units with it
             own = f"d.{number}{end}"
             kind = Granularity.PROPOSITION if end else Granularity.PASSAGE
             text = f"{own} of generation {generation}."
@@ -104,7 +106,10 @@ def test_closed_while_others_search(tmp_path, few):
         store = opened(tmp_path / "store")
         write(store, 1)
         failures, closed = [], threading.Event()
-        searchers = [threading.Thread(target=search_until_closed, args=(store, closed, failures)) for _ in range(6)]
+        searchers = [
+            threading.Thread(target=search_until_closed, args=(store, closed, failures))
+            for _ in range(6)
+        ]
         closers = [threading.Thread(target=store.close) for _ in range(2)]
         for thread in searchers:
             thread.start()

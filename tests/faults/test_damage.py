@@ -30,14 +30,23 @@ from tests.store.content import answers, filled, opened, put, state, units
 pytest.importorskip("faiss")
 
 RIGHT, AGAIN, FOUND, ERROR = "right", "made again", "found by verify", "an error"
-TRAINED = ("HNSW8,SQ8", "IVF2,Flat", "IVF2_HNSW8,Flat", "IVF2,RaBitQ", "RaBitQ", "SQ8")  # kinds of FAISS
+TRAINED = (
+    "HNSW8,SQ8",
+    "IVF2,Flat",
+    "IVF2_HNSW8,Flat",
+    "IVF2,RaBitQ",
+    "RaBitQ",
+    "SQ8",
+)  # kinds of FAISS
 COUNT = 600  # units, of whose vectors half are distinct; training needs 256
 
 
 def one_error(error, path):
     """Return the outcome of an error that names the file and says something about it."""
     text = str(error)
-    require(str(path) in text or path.name in text, "an error that does not name the file:", repr(error))
+    require(
+        str(path) in text or path.name in text, "an error that does not name the file:", repr(error)
+    )
     require(len(text) > len(str(path)) + 20, "an error that says nothing:", repr(error))
     return ERROR
 
@@ -52,7 +61,9 @@ class UnitsFile:
 
     def attempt(self, content, number):
         path = damage.fresh(self.path, self.folder / "damaged")
-        alone = number % 2 and len(content) > 1  # an empty one alone is a store that is yet to be made
+        alone = (
+            number % 2 and len(content) > 1
+        )  # an empty one alone is a store that is yet to be made
         for file in damage.caches(path) if alone else ():
             file.unlink()
         (path / damage.DATABASE).write_bytes(content)
@@ -63,15 +74,26 @@ class IndexFile:
     """A file of an index, whose name has a pattern, of a store whose sentences are in an index of some kind."""
 
     def __init__(self, folder, pattern, kind="HNSW8"):
-        self.folder, self.path, self.options = folder, folder / "store", {"index": {"sentence": kind}}
+        self.folder, self.path, self.options = (
+            folder,
+            folder / "store",
+            {"index": {"sentence": kind}},
+        )
         with filled(self.path, 300, **self.options) as store:
             sentences = units(COUNT, seed=1, prefix="more") if kind in TRAINED else []
-            put(store, [(replace(each, granularity="sentence"), vector) for each, vector in sentences])
+            put(
+                store,
+                [(replace(each, granularity="sentence"), vector) for each, vector in sentences],
+            )
             self.expected = self.read(store)
         [self.file] = self.path.glob(pattern)
 
     def read(self, store):
-        return answers(store), answers(store, lexical=0.5, texts=["Text 7", "Text 8", "Text"]), state(store)
+        return (
+            answers(store),
+            answers(store, lexical=0.5, texts=["Text 7", "Text 8", "Text"]),
+            state(store),
+        )
 
     def attempt(self, content, number):
         path = damage.fresh(self.path, self.folder / "damaged")
@@ -86,7 +108,11 @@ class IndexFile:
             require(self.read(store) == self.expected, "other answers the second time")
         with opened(path, **self.options) as store:
             require(store.verify() == [], "what was built again is not right")
-        require(all(self.file.name.split("-")[0] in problem for problem in problems), "another problem:", problems)
+        require(
+            all(self.file.name.split("-")[0] in problem for problem in problems),
+            "another problem:",
+            problems,
+        )
         return FOUND if problems else RIGHT
 
 
@@ -95,7 +121,9 @@ class TokensFile:
 
     def __init__(self, folder):
         self.folder = folder
-        self.texts = [f"Town {number} lies on hill {number}. It has {number} gates." for number in range(60)]
+        self.texts = [
+            f"Town {number} lies on hill {number}. It has {number} gates." for number in range(60)
+        ]
         self.file = folder / "pristine.sqlite"
         self.expected = self.ranked(self.file)[0]
 
@@ -112,7 +140,9 @@ class TokensFile:
             if number % 4 < 2:
                 problems = TokenVectorCache(path).verify()
             found, report = self.ranked(path)
-            require(found == self.expected, "another ranking:", found[:3], "than", self.expected[:3])
+            require(
+                found == self.expected, "another ranking:", found[:3], "than", self.expected[:3]
+            )
             require(self.ranked(path)[0] == self.expected, "another ranking the second time")
             TokenVectorCache(path).verify(repair=True)
             require(TokenVectorCache(path).verify() == [], "it was not repaired")
@@ -142,7 +172,14 @@ class ArticlesFile:
         ]
         build_articles(self.file, articles)
         with ArticleStore(self.file) as store:
-            self.names = [*store.titles(), *store.keys(NameKind), "Hill 7", "Gate 1", "Nowhere", "Town 99"]
+            self.names = [
+                *store.titles(),
+                *store.keys(NameKind),
+                "Hill 7",
+                "Gate 1",
+                "Nowhere",
+                "Town 99",
+            ]
             self.expected = [read() for read in self.reads(store)]
 
     def reads(self, store):
@@ -152,7 +189,12 @@ class ArticlesFile:
         yield lambda: (len(view), sorted(view.keys(NameKind)))
         yield lambda: {name: value for name, value in store.stats().items() if name != "bytes"}
         for name in self.names:
-            yield lambda name=name: (store.get(name), store.names([name]), store.articles_titled(name), view.get(name))
+            yield lambda name=name: (
+                store.get(name),
+                store.names([name]),
+                store.articles_titled(name),
+                view.get(name),
+            )
 
     def attempt(self, content, number):
         self.path.write_bytes(content)
@@ -188,7 +230,12 @@ class PropositionsFile:
         found = cache.get("m", self.passages)
         for output, expected in zip(found, self.outputs, strict=True):
             reasons = getattr(output, "reason", None), getattr(expected, "reason", None)
-            require(output is None or (output == expected and reasons[0] == reasons[1]), output, "instead of", expected)
+            require(
+                output is None or (output == expected and reasons[0] == reasons[1]),
+                output,
+                "instead of",
+                expected,
+            )
         return found.count(None)
 
     def attempt(self, content, number):
@@ -227,9 +274,15 @@ class ExportFile:
             try:
                 store.import_from(self.path, limits=limits)
             except FactoidError as error:
-                require(len(store) == 0 and store.ids() == [], "a part was imported, and then", repr(error))
+                require(
+                    len(store) == 0 and store.ids() == [],
+                    "a part was imported, and then",
+                    repr(error),
+                )
                 return one_error(error, self.path)
-            require(state(store) == self.expected, "imported", state(store), "expected", self.expected)
+            require(
+                state(store) == self.expected, "imported", state(store), "expected", self.expected
+            )
         return RIGHT
 
 
@@ -262,9 +315,15 @@ needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs p
 needs_fsspec = pytest.mark.skipif(find_spec("fsspec") is None, reason="needs fsspec")
 KINDS = {
     "units": UnitsFile,
-    **{name: lambda folder, name=name: IndexFile(folder, f"{name}-*.safetensors") for name in ("passage", "sentence")},
+    **{
+        name: lambda folder, name=name: IndexFile(folder, f"{name}-*.safetensors")
+        for name in ("passage", "sentence")
+    },
     "lexical": lambda folder: IndexFile(folder, "lexical-*.safetensors"),
-    **{kind: lambda folder, kind=kind: IndexFile(folder, "sentence-*.faiss", kind) for kind in ("HNSW8", *TRAINED)},
+    **{
+        kind: lambda folder, kind=kind: IndexFile(folder, "sentence-*.faiss", kind)
+        for kind in ("HNSW8", *TRAINED)
+    },
     "tokens": TokensFile,
     "articles": ArticlesFile,
     "propositions": PropositionsFile,
@@ -275,7 +334,9 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("cases", [12, pytest.param(CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.mark.parametrize(
+    "cases", [12, pytest.param(CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"]
+)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_damage(tmp_path, request, record_property, kind, cases):
     tried = kind(tmp_path)

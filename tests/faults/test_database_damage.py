@@ -11,7 +11,17 @@ import pytest
 
 from factoid.errors import StoreError
 from tests.faults.content import opened
-from tests.faults.damage import DATABASE, VECTORS, added, caches, flip, fresh, make, outcome, random_damage
+from tests.faults.damage import (
+    DATABASE,
+    VECTORS,
+    added,
+    caches,
+    flip,
+    fresh,
+    make,
+    outcome,
+    random_damage,
+)
 from tests.faults.model import WrongAnswerError
 
 pytest.importorskip("faiss")
@@ -48,7 +58,19 @@ def faults(pristine, path, cases):
 
 def truncated(content):
     chance = random.Random(30)
-    sizes = {16, 99, 100, 512, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE, len(content) - PAGE, len(content) - 1}
+    sizes = {
+        16,
+        99,
+        100,
+        512,
+        PAGE - 1,
+        PAGE,
+        PAGE + 1,
+        2 * PAGE,
+        3 * PAGE,
+        len(content) - PAGE,
+        len(content) - 1,
+    }
     sizes |= {chance.randrange(1, len(content) // PAGE) * PAGE for _ in range(12)}
     sizes |= {chance.randrange(len(content)) for _ in range(12)}
     return [(size, content[:size]) for size in sorted(sizes)]
@@ -62,11 +84,20 @@ def with_flips_in_the_header(content):
 
 def overwritten(content):
     chance = random.Random(32)
-    cases = [("zeros", bytes(len(content))), ("noise", chance.randbytes(len(content))), ("text", b"no store " * 900)]
+    cases = [
+        ("zeros", bytes(len(content))),
+        ("noise", chance.randbytes(len(content))),
+        ("text", b"no store " * 900),
+    ]
     for number in range(12):  # a page or two
         at, size = chance.randrange(len(content) // PAGE) * PAGE, PAGE * chance.randint(1, 2)
         filler = chance.choice([b"\0" * size, b"\xff" * size, chance.randbytes(size)])
-        cases.append((f"page {at // PAGE} of {number}", (content[:at] + filler + content[at + size :])[: len(content)]))
+        cases.append(
+            (
+                f"page {at // PAGE} of {number}",
+                (content[:at] + filler + content[at + size :])[: len(content)],
+            )
+        )
     return cases
 
 
@@ -125,7 +156,15 @@ def test_a_damaged_log(hot, tmp_path, shared_memory, few):
     log = f"{DATABASE}-wal"
     content = (source / log).read_bytes()
     chance = random.Random(34)
-    cases = [None, b"", content[:31], content[:32], content[: len(content) // 2], content[:-1], bytes(len(content))]
+    cases = [
+        None,
+        b"",
+        content[:31],
+        content[:32],
+        content[: len(content) // 2],
+        content[:-1],
+        bytes(len(content)),
+    ]
     cases += [random_damage(chance, content) for _ in range(40)]
     cases += [flip(content, offset, chance.randrange(8)) for offset in range(32)]
     for case in few(cases):

@@ -21,8 +21,33 @@ pytest.importorskip("faiss")
 TABLES = "meta meta units documents vectors metadata fields commits changes sqlite_sequence".split()
 FACTS = "settings dtype forgotten logged embed_template encoder dim generation units weird".split()
 VALUES = [
-    *(None, "", "abc", -1, 0, 1 << 62, -(1 << 63), 1.5, float("inf"), b"", b"\xff\xfe", "x" * 1000, "[1]", "{", "\0"),
-    *('{"a":' * 900, "[" * 5000, "9" * 5000, "null", '{"kinds": 3}', "NaN", bytes(4), bytes(100_000)),
+    *(
+        None,
+        "",
+        "abc",
+        -1,
+        0,
+        1 << 62,
+        -(1 << 63),
+        1.5,
+        float("inf"),
+        b"",
+        b"\xff\xfe",
+        "x" * 1000,
+        "[1]",
+        "{",
+        "\0",
+    ),
+    *(
+        '{"a":' * 900,
+        "[" * 5000,
+        "9" * 5000,
+        "null",
+        '{"kinds": 3}',
+        "NaN",
+        bytes(4),
+        bytes(100_000),
+    ),
     np.full(256, np.nan, np.float32).tobytes(),
 ]
 
@@ -35,7 +60,9 @@ def pristine(tmp_path_factory):
         for number in range(6):
             text = f"Gate {number} opens at {number}. It is red."
             metadata = {"n": number, "tags": ["a", str(number)]}
-            documents.append(Document(text, id=f"d{number}", title=f"Gate {number}", metadata=metadata))
+            documents.append(
+                Document(text, id=f"d{number}", title=f"Gate {number}", metadata=metadata)
+            )
         store.add_documents(documents)
     for file in path.iterdir():
         if file.suffix not in (".sqlite", ".bin"):
@@ -48,9 +75,14 @@ def change(connection, chance):
     table = chance.choice(TABLES)
     value = chance.choice(VALUES)
     if table == "meta":
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [chance.choice(FACTS), value])
+        connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [chance.choice(FACTS), value]
+        )
         return
-    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] or ["name", "seq"]
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] or [
+        "name",
+        "seq",
+    ]
     where = ""
     if table not in ("fields", "changes") and chance.random() < 0.7:
         where = f"WHERE rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {chance.randrange(6)})"
@@ -60,16 +92,27 @@ def change(connection, chance):
 def make_right(connection):
     """Write the checksums of what is there."""
     for _, *values in connection.execute(f"SELECT {UNIT} FROM {FROM_UNITS}").fetchall():
-        connection.execute("UPDATE units SET checksum = ? WHERE row = ?", [checksum(*values), values[0]])
-    for row, *values in connection.execute("SELECT row, id, text, title, section, metadata FROM documents").fetchall():
-        connection.execute("UPDATE documents SET checksum = ? WHERE row = ?", [checksum(*values), row])
+        connection.execute(
+            "UPDATE units SET checksum = ? WHERE row = ?", [checksum(*values), values[0]]
+        )
+    for row, *values in connection.execute(
+        "SELECT row, id, text, title, section, metadata FROM documents"
+    ).fetchall():
+        connection.execute(
+            "UPDATE documents SET checksum = ? WHERE row = ?", [checksum(*values), row]
+        )
     meta = connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall()
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('checksum', ?)", [checksum(*sorted(meta))])
+    connection.execute(
+        "INSERT OR REPLACE INTO meta VALUES ('checksum', ?)", [checksum(*sorted(meta))]
+    )
 
 
 def use(path, tmp_path, *, read_only):
     """Make every kind of call; errors of this package are answers."""
-    with suppress(FactoidError), UnitStore(path, encoder=HashEncoder(), read_only=read_only) as store:
+    with (
+        suppress(FactoidError),
+        UnitStore(path, encoder=HashEncoder(), read_only=read_only) as store,
+    ):
         calls = [
             lambda: store.search("gate 3 red", 3),
             lambda: store.search("gate 3 red", 3, filter={"n": {"$gte": 2}}, expand=1),
@@ -93,7 +136,9 @@ def use(path, tmp_path, *, read_only):
                 call()
 
 
-@pytest.mark.parametrize("cases", [40, pytest.param(4 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.mark.parametrize(
+    "cases", [40, pytest.param(4 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"]
+)
 def test_values_of_other_types(pristine, tmp_path, cases):
     chance = random.Random(cases)
     path = tmp_path / "store"
@@ -115,5 +160,8 @@ def test_no_vector_is_written_where_no_file_ends(pristine, tmp_path):
     shutil.copytree(pristine, path)
     with closing(sqlite3.connect(path / "units.sqlite", isolation_level=None)) as connection:
         connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'vectors'", [1 << 62])
-    with UnitStore(path, encoder=HashEncoder()) as store, pytest.raises(StoreFormatError, match="last row of"):
+    with (
+        UnitStore(path, encoder=HashEncoder()) as store,
+        pytest.raises(StoreFormatError, match="last row of"),
+    ):
         store.add_documents([Document("A gate of its own.")])

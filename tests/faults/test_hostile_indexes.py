@@ -84,7 +84,9 @@ print("done", refused, slowest)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hostile_index_neither_crashes_nor_hangs_nor_fills_the_memory(tmp_path, kind, count):
     command = [sys.executable, "-c", ATTACK, str(tmp_path), kind, str(count)]
-    run = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=500, check=False)
+    run = subprocess.run(
+        command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=500, check=False
+    )
     last = run.stdout.split("\n")[-2] if run.stdout else ""
     assert run.returncode == 0, f"case {last}: {run.returncode} {run.stderr[-500:]}"
     assert last.startswith("done")

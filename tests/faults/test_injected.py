@@ -19,7 +19,9 @@ pytest.importorskip("faiss")
 pytest.importorskip("fsspec")
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS)
-ADVICE = re.compile(r"\b(Free some|Make its|Check that|try again|name another|open it|send it again|Build it)\b")
+ADVICE = re.compile(
+    r"\b(Free some|Make its|Check that|try again|name another|open it|send it again|Build it)\b"
+)
 FEW = 3
 VARIANTS = (
     "compacting HNSW",
@@ -30,7 +32,9 @@ VARIANTS = (
     "exporting Parquet",
 )
 CASES = [pytest.param(name, FEW, id=f"{name}-few") for name in WORKLOADS if name not in VARIANTS]
-CASES += [pytest.param(name, CAMPAIGN, id=f"{name}-all", marks=pytest.mark.slow) for name in WORKLOADS]
+CASES += [
+    pytest.param(name, CAMPAIGN, id=f"{name}-all", marks=pytest.mark.slow) for name in WORKLOADS
+]
 
 
 @pytest.fixture(scope="module")
@@ -76,31 +80,44 @@ class Trials:
         self._make_anew(self._pristine)
         self.calls = self._run("work").calls
         self._run("work")
-        require(self._run("digest").value == self.states[-1], "what is there depends on how often the work was done")
+        require(
+            self._run("digest").value == self.states[-1],
+            "what is there depends on how often the work was done",
+        )
         self._listing = self._list()
 
     def try_once(self, fault, *, retry=False):
         """Try one fault, and check what is there afterwards; return what happened."""
         self._make_anew(self._pristine)
-        outcome = self._server.run(f"work {self.name}", self._inside, self._temporary, fault, retry=retry)
+        outcome = self._server.run(
+            f"work {self.name}", self._inside, self._temporary, fault, retry=retry
+        )
         self._check_end(outcome)
         digest = self._run("digest").value
         done = len(outcome.said)
         allowed = self.states[done : done + 2]
-        if (outcome.ended == "returned" and self.name != "tokens") or (outcome.ended == "raised" and retry):
+        if (outcome.ended == "returned" and self.name != "tokens") or (
+            outcome.ended == "raised" and retry
+        ):
             allowed = self.states[-1:]  # a cache of tokens goes without what it cannot write
         require(digest in allowed, f"something else is there than after {len(outcome.said)} steps")
         self._run("work")
         require(self._run("digest").value == self.states[-1], "another try did not do it")
         left = self._list()
-        require(left == self._listing, "something was left behind:", left, "in place of", self._listing)
+        require(
+            left == self._listing, "something was left behind:", left, "in place of", self._listing
+        )
         return outcome
 
     def _check_end(self, outcome):
         require(outcome.ended in ("returned", "raised", "killed"), f"it {outcome.ended}")
         if outcome.ended == "raised":
             require("FactoidError" in outcome.types, "a raw error:", outcome.trace)
-            require(ADVICE.search(outcome.error), "an error that does not say what to do:", outcome.error)
+            require(
+                ADVICE.search(outcome.error),
+                "an error that does not say what to do:",
+                outcome.error,
+            )
         require(not outcome.again, "the next call failed, too:", outcome.again)
 
     def _run(self, step):
@@ -135,7 +152,9 @@ def tried(trials, faults):
             ends[trials.try_once(fault, retry=retry).ended] += 1
         except Wrong as error:
             wrong.append(f"{fault}{', tried again' * retry}: {str(error)[:3000]}")
-    assert not wrong, f"{len(wrong)} of {sum(ends.values()) + len(wrong)}:\n" + "\n".join(wrong[:20])
+    assert not wrong, f"{len(wrong)} of {sum(ends.values()) + len(wrong)}:\n" + "\n".join(
+        wrong[:20]
+    )
     return ends
 
 

@@ -7,7 +7,10 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}"}
+ENVIRONMENT = os.environ | {
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}",
+}
 PATIENCE = 120  # seconds without a word after which a process hangs
 
 

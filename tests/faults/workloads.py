@@ -55,9 +55,20 @@ def store_state(path: Path, **options: Any) -> Any:
 def answers(store: UnitStore) -> list[Any]:
     ids = sorted(store.ids())
     units = [[unit.id, unit.text, unit.metadata] for unit in store.get(ids)]
-    documents = [[document.id, document.text] for document in store.documents([f"doc{n}" for n in range(20)])]
-    ways = [{}, {"granularity": "proposition"}, {"granularity": "passage", "lexical": 0.5}, {"lexical": 1}]
-    found = [[[hit.unit.id, hit.score] for hit in hits(store, query, **way)] for query in QUERIES for way in ways]
+    documents = [
+        [document.id, document.text] for document in store.documents([f"doc{n}" for n in range(20)])
+    ]
+    ways = [
+        {},
+        {"granularity": "proposition"},
+        {"granularity": "passage", "lexical": 0.5},
+        {"lexical": 1},
+    ]
+    found = [
+        [[hit.unit.id, hit.score] for hit in hits(store, query, **way)]
+        for query in QUERIES
+        for way in ways
+    ]
     return [units, documents, found]
 
 
@@ -103,7 +114,11 @@ def worn_state(folder: Path, **options: Any) -> Any:
     with opened(folder / STORE, read_only=True) as store:
         texts = [unit.text for unit in store.get(store.ids()) if unit.granularity == "passage"]
     stored = TokenVectorCache(folder / STORE).get("model", texts)
-    return [store_state(folder / STORE, **options), sorted(stored), sorted(stored) == sorted(set(texts))]
+    return [
+        store_state(folder / STORE, **options),
+        sorted(stored),
+        sorted(stored) == sorted(set(texts)),
+    ]
 
 
 def make_stale_store(folder: Path) -> None:
@@ -153,7 +168,9 @@ def repairing(folder: Path) -> Iterator[None]:
 def merging(folder: Path) -> Iterator[None]:
     with opened(folder / STORE) as store:
         store.merge(folder / "copy")
-    opened(folder / "copy").close()  # the next writer there: a reader that is killed leaves SQLite's log
+    opened(
+        folder / "copy"
+    ).close()  # the next writer there: a reader that is killed leaves SQLite's log
     yield
 
 
@@ -212,7 +229,9 @@ def make_sent_store(folder: Path) -> None:
 
 def fetching(folder: Path) -> Iterator[None]:
     if not (folder / "copy").exists():
-        UnitStore.load_from(f"file://{folder}/sent/store.zip", folder / "copy", encoder=HashEncoder()).close()
+        UnitStore.load_from(
+            f"file://{folder}/sent/store.zip", folder / "copy", encoder=HashEncoder()
+        ).close()
     with opened(folder / "copy") as copy:  # the next writer there
         copy.refresh()
     yield
@@ -299,7 +318,9 @@ def caching_state(folder: Path, place: str) -> Any:
 
 
 def town(number: int) -> Article:
-    return Article(f"Town {number}", f"Town {number} lies on hill {number}.", document_id=f"a{number}")
+    return Article(
+        f"Town {number}", f"Town {number} lies on hill {number}.", document_id=f"a{number}"
+    )
 
 
 def building(folder: Path, count: int = 30, resume: str = "") -> Iterator[None]:
@@ -314,7 +335,9 @@ def make_documents(folder: Path) -> None:
 
 def changing(folder: Path) -> Iterator[None]:
     for number in (3, 4):
-        changed = Article(f"City {number}", f"City {number} lies on a plain.", document_id=f"a{number}")
+        changed = Article(
+            f"City {number}", f"City {number} lies on a plain.", document_id=f"a{number}"
+        )
         with ArticleStore(folder / "articles.sqlite") as store:
             store.put([changed])
         yield
@@ -361,19 +384,27 @@ WORKLOADS = {
     ),
     "words": Workload(make_stale_store, saving_words, lambda folder: store_state(folder / STORE)),
     "creating": Workload(lambda _: None, creating, created_state),
-    "repairing": Workload(make_damaged_store, repairing, lambda folder: store_state(folder / STORE, **HNSW)),
+    "repairing": Workload(
+        make_damaged_store, repairing, lambda folder: store_state(folder / STORE, **HNSW)
+    ),
     "merging": Workload(make_two_stores, merging, copy_state),
     "copying": Workload(make_store, copying, copy_state),
     "copying over": Workload(make_two_stores, copying_over, copy_state),
     "sending": Workload(make_store, sending, sent_state),
     "fetching": Workload(make_sent_store, fetching, copy_state),
-    "exporting": Workload(make_store, partial(exporting, ending=".jsonl"), partial(export_state, ending=".jsonl")),
+    "exporting": Workload(
+        make_store, partial(exporting, ending=".jsonl"), partial(export_state, ending=".jsonl")
+    ),
     "importing": Workload(make_export, importing, copy_state),
     "tokens": Workload(lambda _: None, putting_tokens, tokens_state),
     "propositions": Workload(
-        lambda _: None, partial(caching, place="cache.sqlite"), partial(caching_state, place="cache.sqlite")
+        lambda _: None,
+        partial(caching, place="cache.sqlite"),
+        partial(caching_state, place="cache.sqlite"),
     ),
-    "propositions in a store": Workload(make_store, partial(caching, place=STORE), partial(caching_state, place=STORE)),
+    "propositions in a store": Workload(
+        make_store, partial(caching, place=STORE), partial(caching_state, place=STORE)
+    ),
     "articles": Workload(make_documents, building, articles_state),
     "articles resumed": Workload(lambda _: None, partial(building, resume="towns"), articles_state),
     "articles changed": Workload(make_documents, changing, articles_state),

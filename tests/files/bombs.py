@@ -20,7 +20,9 @@ RELATIONS = (
     f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="word/document.xml"/></Relationships>'
 )
 LAUGHS = (
-    '<!DOCTYPE d [<!ENTITY a0 "lol">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)) + "]>"
+    '<!DOCTYPE d [<!ENTITY a0 "lol">'
+    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    + "]>"
 )
 CONTAINER = '<container><rootfiles><rootfile full-path="text/book.opf"/></rootfiles></container>'
 
@@ -41,7 +43,11 @@ def document_xml(body=PARAGRAPH, *, head=""):
 
 def office(document=None, **members):
     """The members of a DOCX."""
-    parts = {"[Content_Types].xml": TYPES, "_rels/.rels": RELATIONS, "word/document.xml": document or document_xml()}
+    parts = {
+        "[Content_Types].xml": TYPES,
+        "_rels/.rels": RELATIONS,
+        "word/document.xml": document or document_xml(),
+    }
     return parts | members
 
 
@@ -85,11 +91,18 @@ def pdf(objects):
     places = []
     for number, content in enumerate(objects, start=1):
         places.append(len(out))
-        out += b"%d 0 obj\n" % number + (content if isinstance(content, bytes) else content.encode()) + b"\nendobj\n"
+        out += (
+            b"%d 0 obj\n" % number
+            + (content if isinstance(content, bytes) else content.encode())
+            + b"\nendobj\n"
+        )
     start = len(out)
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     out += b"".join(b"%010d 00000 n \n" % place for place in places)
-    out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
+    out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        start,
+    )
     return bytes(out)
 
 
@@ -146,4 +159,7 @@ def forms(levels):
 
 def scattered_words(count):
     """The content of a page of words in places without order, which pdfminer compares pair by pair."""
-    return b"".join(b"BT /F1 1 Tf %d %d Td (w%d) Tj ET\n" % (n * 7919 % 590, n * 104729 % 840, n) for n in range(count))
+    return b"".join(
+        b"BT /F1 1 Tf %d %d Td (w%d) Tj ET\n" % (n * 7919 % 590, n * 104729 % 840, n)
+        for n in range(count)
+    )

@@ -12,7 +12,13 @@ from factoid.errors import MissingDependencyError, UnreadableFileError
 def report(path, limits):
     """Yield what a converter sees."""
     print("a line that is no reply")  # noqa: T201
-    yield {"pid": os.getpid(), "folder": os.getcwd(), "path": str(path), "pages": limits.pages, "text": "ü\ud83d\n"}  # noqa: PTH109
+    yield {
+        "pid": os.getpid(),
+        "folder": os.getcwd(),  # noqa: PTH109
+        "path": str(path),
+        "pages": limits.pages,
+        "text": "ü\ud83d\n",
+    }
 
 
 def sleep(path, limits):

@@ -86,16 +86,28 @@ def in_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr("factoid.files.arrays._PIECE", 8)
     file = tmp_path / "pieces.safetensors"
     with file.open("wb") as out:
-        write_arrays(out, FACTS, ARRAYS | {"counts": np.arange(60, dtype=np.uint8)}, in_pieces=["texts", "counts"])
+        write_arrays(
+            out,
+            FACTS,
+            ARRAYS | {"counts": np.arange(60, dtype=np.uint8)},
+            in_pieces=["texts", "counts"],
+        )
     return file
 
 
 def test_arrays_in_pieces_come_back(in_pieces):
     at_once = read_arrays(in_pieces).arrays
     later = read_arrays(in_pieces, later=True).arrays
-    assert [name for name, array in later.items() if isinstance(array, InPieces)] == ["texts", "counts"]
+    assert [name for name, array in later.items() if isinstance(array, InPieces)] == [
+        "texts",
+        "counts",
+    ]
     for name, array in later.items():
-        assert (len(array), array.dtype, array.ndim) == (len(at_once[name]), at_once[name].dtype, at_once[name].ndim)
+        assert (len(array), array.dtype, array.ndim) == (
+            len(at_once[name]),
+            at_once[name].dtype,
+            at_once[name].ndim,
+        )
         np.testing.assert_array_equal(array[0 : len(array)], at_once[name])
     np.testing.assert_array_equal(later["counts"][7:9], [7, 8])
     np.testing.assert_array_equal(later["counts"][60:60], [])
@@ -187,5 +199,8 @@ def test_impossible_arrays_are_refused_whatever_their_checksum(path, place, monk
 
 
 def test_only_known_numbers_are_written(tmp_path):
-    with (tmp_path / "a").open("wb") as out, pytest.raises(TypeError, match="cannot write an array of object"):
+    with (
+        (tmp_path / "a").open("wb") as out,
+        pytest.raises(TypeError, match="cannot write an array of object"),
+    ):
         write_arrays(out, {}, {"a": np.array([{}], object)})

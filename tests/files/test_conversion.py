@@ -42,16 +42,23 @@ def advice(limit):
 
 
 def test_an_archive_that_unpacks_to_much(tmp_path):
-    for name, content in (("zeros", bytes(100 << 20)), ("spaces", bombs.document_xml(" " * (100 << 20)))):
+    for name, content in (
+        ("zeros", bytes(100 << 20)),
+        ("spaces", bombs.document_xml(" " * (100 << 20))),
+    ):
         path = bombs.archive(tmp_path / f"{name}.docx", bombs.office(content))
         assert path.stat().st_size < 200_000
         refused(
-            path, rf"{name}\.docx unpacks to more than 64,000,000 bytes of text and markup.* {advice('unpacked_bytes')}"
+            path,
+            rf"{name}\.docx unpacks to more than 64,000,000 bytes of text and markup.* {advice('unpacked_bytes')}",
         )
 
 
 def test_pictures_are_not_unpacked_and_do_not_count(tmp_path):
-    members = bombs.office() | {"word/media/a.png": bytes(5 << 20), "word/embeddings/a.xlsx": bytes(5 << 20)}
+    members = bombs.office() | {
+        "word/media/a.png": bytes(5 << 20),
+        "word/embeddings/a.xlsx": bytes(5 << 20),
+    }
     path = bombs.archive(tmp_path / "a.docx", members)
     assert read(path, ReadLimits(unpacked_bytes=10_000)) == bombs.SENTENCE
 
@@ -102,18 +109,27 @@ def test_names_in_another_case_than_in_the_directory(tmp_path):
 
 
 def test_deep_tables_of_a_document(tmp_path):
-    path = bombs.archive(tmp_path / "a.docx", bombs.office(bombs.document_xml(bombs.nested_tables(60))))
+    path = bombs.archive(
+        tmp_path / "a.docx", bombs.office(bombs.document_xml(bombs.nested_tables(60)))
+    )
     assert bombs.SENTENCE in read(path), "what the limit allows can be converted"
-    path = bombs.archive(tmp_path / "a.docx", bombs.office(bombs.document_xml(bombs.nested_tables(30_000))))
+    path = bombs.archive(
+        tmp_path / "a.docx", bombs.office(bombs.document_xml(bombs.nested_tables(30_000)))
+    )
     refused(path, rf"word/document\.xml has elements nested more than 200 deep.* {advice('depth')}")
 
 
-@pytest.mark.parametrize("name", ["word/document.xml", "word/styles.xml", "[Content_Types].xml", "_rels/.rels"])
+@pytest.mark.parametrize(
+    "name", ["word/document.xml", "word/styles.xml", "[Content_Types].xml", "_rels/.rels"]
+)
 def test_entities_of_an_archive(tmp_path, name):
     members = bombs.office()
     members[name] = bombs.LAUGHS + members.get(name, "<styles>&a9;</styles>")
     for ending in ("docx", "pptx"):
-        refused(bombs.archive(tmp_path / f"a.{ending}", members), "declares the entity 'a0': entities may expand")
+        refused(
+            bombs.archive(tmp_path / f"a.{ending}", members),
+            "declares the entity 'a0': entities may expand",
+        )
     chapters = bombs.book(1)
     chapters["text/book.opf"] = bombs.LAUGHS + chapters["text/book.opf"]
     refused(bombs.archive(tmp_path / "a.epub", chapters), "declares the entity 'a0'")
@@ -142,7 +158,9 @@ def test_damaged_archives_are_one_error(tmp_path):
             for _ in range(choice.randrange(1, 9)):
                 damaged[choice.randrange(len(damaged))] = choice.randrange(256)
             path = tmp_path / f"a.{ending}"
-            path.write_bytes(damaged[: choice.choice([len(damaged), choice.randrange(len(damaged))])])
+            path.write_bytes(
+                damaged[: choice.choice([len(damaged), choice.randrange(len(damaged))])]
+            )
             try:
                 read(path)
             except UnreadableFileError as error:
@@ -159,7 +177,9 @@ def test_many_chapters(tmp_path):
 
 
 def test_a_book_of_many_files(tmp_path):
-    path = bombs.archive(tmp_path / "a.epub", bombs.book(1) | {f"{n}.xhtml": b"" for n in range(20_000)})
+    path = bombs.archive(
+        tmp_path / "a.epub", bombs.book(1) | {f"{n}.xhtml": b"" for n in range(20_000)}
+    )
     assert read(path).count(bombs.SENTENCE) == 1
 
 
@@ -207,8 +227,12 @@ def test_html_is_read_in_linear_time(piece):
         except UnreadableFileError as error:
             assert "nested more than 200 deep" in str(error)  # noqa: PT017
 
-    small, large = (min(cpu_seconds(regular, page(size)) for _ in range(2)) for size in (100_000, 400_000))
-    assert large < max(10 * small, 0.3), "four times as much takes 16 times as long where it is quadratic"
+    small, large = (
+        min(cpu_seconds(regular, page(size)) for _ in range(2)) for size in (100_000, 400_000)
+    )
+    assert large < max(10 * small, 0.3), (
+        "four times as much takes 16 times as long where it is quadratic"
+    )
 
 
 @pytest.mark.slow
@@ -259,7 +283,9 @@ def test_pages_in_several_encodings(tmp_path, encoding):
     path = tmp_path / "a.html"
     meta = '<meta charset="iso-8859-1">' if encoding == "latin-1" else ""
     path.write_bytes(
-        f"<html><head>{meta}<title>Ö</title></head><body><p>Übung, café.</p></body></html>".encode(encoding)
+        f"<html><head>{meta}<title>Ö</title></head><body><p>Übung, café.</p></body></html>".encode(
+            encoding
+        )
     )
     (document,) = read_file(path)
     assert (document.text, document.title) == ("Übung, café.", "Ö")
@@ -269,7 +295,11 @@ def test_long_pages_and_notebooks(tmp_path):
     for ending in ("html", "ipynb"):
         path = tmp_path / f"a.{ending}"
         path.write_bytes(b" " * 1001)
-        refused(path, rf"holds more than 1,000 bytes\. .*{advice('file_bytes')}", ReadLimits(file_bytes=1000))
+        refused(
+            path,
+            rf"holds more than 1,000 bytes\. .*{advice('file_bytes')}",
+            ReadLimits(file_bytes=1000),
+        )
 
 
 # Notebooks
@@ -280,7 +310,9 @@ def test_a_deep_notebook(tmp_path):
     path.write_text('{"cells": ' + "[" * 100_000 + "]" * 100_000 + "}")
     refused(path, r"a\.ipynb is nested too deeply to be read: the limit depth is 200")
     cell = {"cell_type": "markdown", "source": [bombs.SENTENCE]}
-    path.write_text(json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}))
+    path.write_text(
+        json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+    )
     assert read(path) == bombs.SENTENCE
 
 
@@ -334,8 +366,15 @@ SMALL_MEMORY = ReadLimits(memory_bytes=600_000_000, seconds=60)
     "objects",
     [
         bombs.pages(1, bombs.packed(bombs.TEXT), font=bombs.WIDE_FONT),
-        bombs.pages(1, bombs.packed(bombs.TEXT), font=bombs.MAPPED_FONT, further=[bombs.packed(bombs.MAPPING)]),
-        bombs.pages(1, bombs.packed(bombs.TEXT, "/DecodeParms << /Predictor 12 /Columns 4000000000 >>")),
+        bombs.pages(
+            1,
+            bombs.packed(bombs.TEXT),
+            font=bombs.MAPPED_FONT,
+            further=[bombs.packed(bombs.MAPPING)],
+        ),
+        bombs.pages(
+            1, bombs.packed(bombs.TEXT, "/DecodeParms << /Predictor 12 /Columns 4000000000 >>")
+        ),
     ],
     ids=["widths", "characters", "columns"],
 )
@@ -352,7 +391,12 @@ def test_small_pdfs_that_ask_for_all_memory(tmp_path, objects):
 @pytest.mark.parametrize(
     "objects",
     [
-        bombs.pages(1, bombs.packed(b"/X5 Do " * 10), resources="/XObject << /X5 5 0 R >>", further=bombs.forms(10)),
+        bombs.pages(
+            1,
+            bombs.packed(b"/X5 Do " * 10),
+            resources="/XObject << /X5 5 0 R >>",
+            further=bombs.forms(10),
+        ),
         bombs.pages(1, bombs.packed(bombs.scattered_words(20_000))),
         bombs.pages(5_000, bombs.packed(bombs.TEXT * 1000)),
     ],
@@ -361,7 +405,11 @@ def test_small_pdfs_that_ask_for_all_memory(tmp_path, objects):
 def test_small_pdfs_that_take_hours(tmp_path, objects):
     path = write_pdf(tmp_path / "a.pdf", objects)
     start = time.perf_counter()
-    refused(path, rf"a\.pdf takes more than 2 seconds to convert\. .*{advice('seconds')}", ReadLimits(seconds=2))
+    refused(
+        path,
+        rf"a\.pdf takes more than 2 seconds to convert\. .*{advice('seconds')}",
+        ReadLimits(seconds=2),
+    )
     assert time.perf_counter() - start < 10
 
 

@@ -53,16 +53,32 @@ def test_values_come_back_from_another_process(tmp_path, monkeypatch):
     [
         (converters.refuse, UnreadableFileError, r"^a file\.pdf is not for us$"),
         (converters.lack, MissingDependencyError, r"^'ink' is not installed$"),
-        (converters.fail, UnreadableFileError, r"^a file\.pdf cannot be converted: KeyError: 'chapter'$"),
-        (converters.recurse, UnreadableFileError, r"^a file\.pdf cannot be converted: RecursionError"),
+        (
+            converters.fail,
+            UnreadableFileError,
+            r"^a file\.pdf cannot be converted: KeyError: 'chapter'$",
+        ),
+        (
+            converters.recurse,
+            UnreadableFileError,
+            r"^a file\.pdf cannot be converted: RecursionError",
+        ),
         (
             converters.allocate,
             UnreadableFileError,
             r"^a file\.pdf needs more than 500,000,000 bytes of memory to convert",
         ),
         (converters.crash, UnreadableFileError, r"the process that read it crashed \(signal 6\)"),
-        (converters.leave, UnreadableFileError, r"the process that read it crashed \(exit code 0\)"),
-        (converters.exit_early, UnreadableFileError, r"the process that read it crashed \(exit code 0\)"),
+        (
+            converters.leave,
+            UnreadableFileError,
+            r"the process that read it crashed \(exit code 0\)",
+        ),
+        (
+            converters.exit_early,
+            UnreadableFileError,
+            r"the process that read it crashed \(exit code 0\)",
+        ),
     ],
 )
 def test_what_goes_wrong_is_one_error_and_the_next_file_is_read(converter, error, message):
@@ -77,7 +93,8 @@ def test_a_converter_that_never_ends_is_ended():
     started = []
     began = time.perf_counter()
     with pytest.raises(
-        UnreadableFileError, match=r"a file\.pdf takes more than 1\.5 seconds to convert\. If you trust"
+        UnreadableFileError,
+        match=r"a file\.pdf takes more than 1\.5 seconds to convert\. If you trust",
     ):
         run_isolated(converters.sleep, FILE, ReadLimits(seconds=1.5), started.append)
     assert 1.4 < time.perf_counter() - began < 10
@@ -126,7 +143,10 @@ def test_threads_have_processes_of_their_own():
         pids.append(value["pid"])
         together.wait(30)
 
-    threads = [threading.Thread(target=run_isolated, args=(converters.report, FILE, LIMITS, meet)) for _ in range(3)]
+    threads = [
+        threading.Thread(target=run_isolated, args=(converters.report, FILE, LIMITS, meet))
+        for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -157,7 +177,9 @@ first, second = os.read(readers, 100).split()
 assert first == second != str(before).encode(), (first, second, before)
 assert pid() == before
 """
-    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, timeout=60, env=with_paths())
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], check=True, timeout=60, env=with_paths()
+    )
 
 
 def test_a_script_ends_with_its_processes():
@@ -169,7 +191,9 @@ from tests.files.converters_for_tests import report
 run_isolated(report, Path("a"), ReadLimits(), lambda value: print(value["pid"]))
 """
     command = [sys.executable, "-W", "error", "-c", script]
-    done = subprocess.run(command, check=True, timeout=60, env=with_paths(), capture_output=True, text=True)
+    done = subprocess.run(
+        command, check=True, timeout=60, env=with_paths(), capture_output=True, text=True
+    )
     assert done.stderr == ""
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
@@ -190,6 +214,9 @@ def executable(monkeypatch, path):
 def test_a_program_that_is_not_python_is_named(monkeypatch, path):
     with (
         executable(monkeypatch, path),
-        pytest.raises(UnreadableFileError, match=rf"'{path}' does not start one: .* ReadLimits\(seconds=None\)"),
+        pytest.raises(
+            UnreadableFileError,
+            match=rf"'{path}' does not start one: .* ReadLimits\(seconds=None\)",
+        ),
     ):
         run(converters.report)

@@ -45,11 +45,14 @@ def test_limits_are_numbers_within_reason(options):
 
 def test_limits_of_the_command_line():
     assert parse_limits([]) == DEFAULT_LIMITS
-    assert parse_limits(["pages=20", "seconds=0.5", "pages=30"]) == ReadLimits(pages=30, seconds=0.5)
+    assert parse_limits(["pages=20", "seconds=0.5", "pages=30"]) == ReadLimits(
+        pages=30, seconds=0.5
+    )
     assert parse_limits(["seconds=none"]).seconds is None
     for option in ("page=1", "pages", "pages=", "pages=many", "seconds=long", "depth=2000"):
         with pytest.raises(
-            InvalidInputError, match=r"expected a limit as in pages=|expected a number for|depth must be"
+            InvalidInputError,
+            match=r"expected a limit as in pages=|expected a number for|depth must be",
         ):
             parse_limits([option])
 
@@ -65,7 +68,10 @@ def test_a_long_text(tmp_path, ending):
     path.write_bytes(b"x" * 1000)
     assert len(next(read_file(path, limits=TIGHT)).text) == 1000
     path.write_bytes(b"x" * 1001)
-    with pytest.raises(UnreadableFileError, match=rf"a\.{ending} holds more than 1,000 bytes\. {names('file_bytes')}"):
+    with pytest.raises(
+        UnreadableFileError,
+        match=rf"a\.{ending} holds more than 1,000 bytes\. {names('file_bytes')}",
+    ):
         list(read_documents([path], limits=TIGHT))
 
 
@@ -93,7 +99,8 @@ def test_long_standard_input_is_not_read_to_its_end(monkeypatch):
     source = Endless()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(source)))
     with pytest.raises(
-        UnreadableFileError, match=rf"standard input holds more than 1,000 bytes\. {names('file_bytes')}"
+        UnreadableFileError,
+        match=rf"standard input holds more than 1,000 bytes\. {names('file_bytes')}",
     ):
         list(read_documents(["-"], limits=TIGHT))
     assert source.given < 10_000_000
@@ -106,7 +113,8 @@ def test_a_long_line(tmp_path):
     assert len(list(read_file(path, limits=TIGHT))) == 100
     path.write_text(f'{long}{long[:-3]}yy"}}\n')
     with pytest.raises(
-        UnreadableFileError, match=rf"a\.jsonl:2: the line has more than 100 bytes\. {names('unpacked_bytes')}"
+        UnreadableFileError,
+        match=rf"a\.jsonl:2: the line has more than 100 bytes\. {names('unpacked_bytes')}",
     ):
         list(read_file(path, limits=TIGHT))
 
@@ -129,7 +137,8 @@ def test_a_row_that_never_ends(tmp_path):
     assert len(list(read_file(path, limits=TIGHT))) == 100
     path.write_text('title,text\nSea,"Salt.\n' + "and more\n" * 1000)
     with pytest.raises(
-        UnreadableFileError, match=rf"a\.csv:1\d: a row has more than 100 bytes\. {names('unpacked_bytes')}"
+        UnreadableFileError,
+        match=rf"a\.csv:1\d: a row has more than 100 bytes\. {names('unpacked_bytes')}",
     ):
         list(read_file(path, limits=TIGHT))
 

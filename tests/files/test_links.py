@@ -47,7 +47,9 @@ def test_links_are_skipped_wherever_they_lead_unless_they_are_to_be_followed(fol
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         assert sorted(texts(folder, follow_links=True)) == ["inside", "key", "secret"]
-    assert f"skipped files of other kinds in {folder}: 1 (pipe, device or broken link)" in caplog.text
+    assert (
+        f"skipped files of other kinds in {folder}: 1 (pipe, device or broken link)" in caplog.text
+    )
 
 
 def test_what_is_named_is_followed(folder):
@@ -130,14 +132,19 @@ def test_a_name_that_is_not_utf8_is_told(folder):
         pytest.skip("this file system takes only UTF-8")
     documents = read_documents([folder])
     assert next(documents).text == "inside"
-    with pytest.raises(UnreadableFileError, match=r"the name b'.*caf\\xe9\.txt' is not UTF-8: rename the file"):
+    with pytest.raises(
+        UnreadableFileError, match=r"the name b'.*caf\\xe9\.txt' is not UTF-8: rename the file"
+    ):
         next(documents)
 
 
 def test_an_open_file_is_a_regular_one(folder):
     with open_file(folder / "a.txt") as file:
         assert file.read() == b"inside"
-    with pytest.raises(UnreadableFileError, match=r"Is a directory|not a regular file"), open_file(folder):
+    with (
+        pytest.raises(UnreadableFileError, match=r"Is a directory|not a regular file"),
+        open_file(folder),
+    ):
         pass
 
 
@@ -164,7 +171,10 @@ def test_no_tree_of_links_leads_out_or_repeats(tmp_path_factory, steps):
         else:
             path.symlink_to(targets[target])
     read = texts(inside)
-    written = ["first", *(f"text {number}" for number, step in enumerate(steps) if step[2] != "link")]
+    written = [
+        "first",
+        *(f"text {number}" for number, step in enumerate(steps) if step[2] != "link"),
+    ]
     assert sorted(read) == sorted(written)
     followed = texts(inside, follow_links=True)
     leaves = any(kind == "link" and target == "c" for _, target, kind in steps)

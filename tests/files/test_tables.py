@@ -31,12 +31,18 @@ def texts(tmp_path, content, name="a.csv"):
         ("Town,,Sun\nVarn,wet,5\n", ["Town: Varn\ncolumn 2: wet\nSun: 5"]),
         ("Town,column 3\nVarn,5,wet\n", ["Town: Varn\ncolumn 3: 5\ncolumn 3 (unnamed): wet"]),
         # rows that are longer or shorter than the header
-        ("Town,Sun\nVarn,5,wet,cold\nOlm\n", ["Town: Varn\nSun: 5\ncolumn 3: wet\ncolumn 4: cold", "Town: Olm"]),
+        (
+            "Town,Sun\nVarn,5,wet,cold\nOlm\n",
+            ["Town: Varn\nSun: 5\ncolumn 3: wet\ncolumn 4: cold", "Town: Olm"],
+        ),
         # delimiters
         ("Town|Sun\nVarn|5\n", ["Town: Varn\nSun: 5"]),
         ("|Town|Sun|\n|Varn|5|\n", ["Town: Varn\nSun: 5"]),
         ("Town\tSun\nVarn, old\t5\n", ["Town: Varn, old\nSun: 5"]),
-        ("Town;Sun\nVarn, old;5,5\nOlm, new, big;1\n", ["Town: Varn, old\nSun: 5,5", "Town: Olm, new, big\nSun: 1"]),
+        (
+            "Town;Sun\nVarn, old;5,5\nOlm, new, big;1\n",
+            ["Town: Varn, old\nSun: 5,5", "Town: Olm, new, big\nSun: 1"],
+        ),
         ("sep=,\nTown,Sun;Rain\nVarn,5;7\n", ["Town: Varn\nSun;Rain: 5;7"]),
         ('"sep=|"\r\nTown|Sun\r\nVarn|5\r\n', ["Town: Varn\nSun: 5"]),
         ("sep=^\nTown^Sun\nVarn^5\n", ["Town: Varn\nSun: 5"]),
@@ -52,7 +58,10 @@ def texts(tmp_path, content, name="a.csv"):
             "Ann;a@x.org;40\nBo;b@x.org;40\n",
             ["Ann\ncolumn 2: a@x.org\ncolumn 3: 40", "Bo\ncolumn 2: b@x.org\ncolumn 3: 40"],
         ),
-        ("2021-04-01,wet\n2021-04-02,dry\n", ["2021-04-01\ncolumn 2: wet", "2021-04-02\ncolumn 2: dry"]),
+        (
+            "2021-04-01,wet\n2021-04-02,dry\n",
+            ["2021-04-01\ncolumn 2: wet", "2021-04-02\ncolumn 2: dry"],
+        ),
         ("Jaws,1975\nAlien,1979\n", ["Jaws\ncolumn 2: 1975", "Alien\ncolumn 2: 1979"]),
         # numbers and days that are names
         ("Town,2023,2024\nVarn,5,7\n", ["Town: Varn\n2023: 5\n2024: 7"]),
@@ -136,7 +145,9 @@ def test_no_cell_is_lost(tmp_path_factory, rows, delimiter, encoding):
         return  # such as two columns of one name
     if not documents:
         return
-    kept = "\n".join([documents[0].title, *(document.text for document in documents), str(documents)])
+    kept = "\n".join(
+        [documents[0].title, *(document.text for document in documents), str(documents)]
+    )
     for row in rows:
         for cell in row:
             assert cell in kept or repr(cell)[1:-1] in kept

@@ -38,12 +38,17 @@ much later
 
 def entries(path):
     return [
-        (document.text, {name: value for name, value in document.metadata.items() if name != "source"})
+        (
+            document.text,
+            {name: value for name, value in document.metadata.items() if name != "source"},
+        )
         for document in read_file(path)
     ]
 
 
-@pytest.mark.parametrize("encode", [str.encode, lambda text: text.replace("\n", "\r\n").encode("utf-16")])
+@pytest.mark.parametrize(
+    "encode", [str.encode, lambda text: text.replace("\n", "\r\n").encode("utf-16")]
+)
 def test_cues_are_joined_to_sentences(tmp_path, encode):
     assert entries(write(tmp_path / "a.srt", encode(SRT))) == [
         (
@@ -66,8 +71,14 @@ def test_speakers_comments_and_captions_that_roll_up(tmp_path):
     )
     text = text.replace("<v Bo>No it stands", "<v Bo>No<00:03.500><c> it</c> stands")
     assert entries(write(tmp_path / "a.vtt", text)) == [
-        ("Ann Lee: The mill turns.", {"time": "00:00:01.000", "end_time": "00:00:03.000", "speaker": "Ann Lee"}),
-        ("Bo: No it stands still", {"time": "00:00:03.000", "end_time": "00:00:05.000", "speaker": "Bo"}),
+        (
+            "Ann Lee: The mill turns.",
+            {"time": "00:00:01.000", "end_time": "00:00:03.000", "speaker": "Ann Lee"},
+        ),
+        (
+            "Bo: No it stands still",
+            {"time": "00:00:03.000", "end_time": "00:00:05.000", "speaker": "Bo"},
+        ),
     ]
 
 

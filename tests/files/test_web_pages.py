@@ -76,7 +76,10 @@ def test_pages(page, text):
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        ("<tr><th>Mill<th>Height<tr><td>Old<td>12", "| Mill | Height |\n| --- | --- |\n| Old | 12 |"),
+        (
+            "<tr><th>Mill<th>Height<tr><td>Old<td>12",
+            "| Mill | Height |\n| --- | --- |\n| Old | 12 |",
+        ),
         ("<caption>Mills</caption><tr><th>A<tr><td>b|c", "Mills\n\n| A |\n| --- |\n| b\\|c |"),
         # merged cells
         (
@@ -87,17 +90,32 @@ def test_pages(page, text):
             "<tr><th>Year<th>Month<tr><th rowspan=2>2025</th><tr><td>May",
             "| Year | Month |\n| --- | --- |\n| 2025 | May |",
         ),
-        ("<tr><th>A<th>B<tr><td colspan=2>Wind<tr><td>a<td>1", "| A | B |\n| --- | --- |\n| Wind |  |\n| a | 1 |"),
+        (
+            "<tr><th>A<th>B<tr><td colspan=2>Wind<tr><td>a<td>1",
+            "| A | B |\n| --- | --- |\n| Wind |  |\n| a | 1 |",
+        ),
         # a header without marks
-        ("<tr><td>Mill<td>Height<tr><td>Old<td>12", "| Mill | Height |\n| --- | --- |\n| Old | 12 |"),
-        ("<tr><td><b>Who</b><td><b>Where</b><tr><td>Ann<td>Varn", "| Who | Where |\n| --- | --- |\n| Ann | Varn |"),
+        (
+            "<tr><td>Mill<td>Height<tr><td>Old<td>12",
+            "| Mill | Height |\n| --- | --- |\n| Old | 12 |",
+        ),
+        (
+            "<tr><td><b>Who</b><td><b>Where</b><tr><td>Ann<td>Varn",
+            "| Who | Where |\n| --- | --- |\n| Ann | Varn |",
+        ),
         (
             "<tr><td>Who<td>Where<td>What<tr><td>Ann<td>Varn<td>mill",
             "| Who | Where | What |\n| --- | --- | --- |\n| Ann | Varn | mill |",
         ),
-        ("<tr><td>Name<td>Ann Lee<tr><td>Town<td>Varn", "|  |  |\n| --- | --- |\n| Name | Ann Lee |\n| Town | Varn |"),
+        (
+            "<tr><td>Name<td>Ann Lee<tr><td>Town<td>Varn",
+            "|  |  |\n| --- | --- |\n| Name | Ann Lee |\n| Town | Varn |",
+        ),
         # in cells
-        ("<tr><th>A<th>B<tr><td><p>x</p><p>y</p><td><ul><li>1<li>2</ul>", "| A | B |\n| --- | --- |\n| x y | 1 2 |"),
+        (
+            "<tr><th>A<th>B<tr><td><p>x</p><p>y</p><td><ul><li>1<li>2</ul>",
+            "| A | B |\n| --- | --- |\n| x y | 1 2 |",
+        ),
         (
             "<tr><th>A<th>B<tr><td>x<td><table><tr><td>i<td>j</table><tr><td>y<td>z",
             "| A | B |\n| --- | --- |\n| x | i j |\n| y | z |",
@@ -109,14 +127,22 @@ def test_pages(page, text):
         # for the layout
         ("<tr><td><h2>Mills</h2><td><p>They turn.</p>", "## Mills\n\nThey turn."),
         ("<tr><td>One<tr><td>Two", "One\n\nTwo"),
-        ("<tr><td>A menu<td><h1>M</h1><table><tr><th>A<tr><td>b</table>", "A menu\n\n# M\n\n| A |\n| --- |\n| b |"),
+        (
+            "<tr><td>A menu<td><h1>M</h1><table><tr><th>A<tr><td>b</table>",
+            "A menu\n\n# M\n\n| A |\n| --- |\n| b |",
+        ),
     ],
 )
 def test_tables(rows, text):
-    assert markdown(f"<p>Before.</p><table>{rows}</table><p>After.</p>") == f"Before.\n\n{text}\n\nAfter."
+    assert (
+        markdown(f"<p>Before.</p><table>{rows}</table><p>After.</p>")
+        == f"Before.\n\n{text}\n\nAfter."
+    )
 
 
-@given(st.text("ab12 *_`<>[](){}#&;~\\|!/:.-+", max_size=30).map(lambda text: " ".join(text.split())))
+@given(
+    st.text("ab12 *_`<>[](){}#&;~\\|!/:.-+", max_size=30).map(lambda text: " ".join(text.split()))
+)
 def test_what_is_escaped_is_seen_unchanged(text):
     source = f"x {escaped(text)}"
     assert inline(source, range(len(source))).text == f"x {text}".strip()
@@ -156,6 +182,8 @@ def test_a_title_of_docx_is_a_heading(tmp_path):
         f'<w:styles xmlns:w="{bombs.WORD}"><w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/>'
         "</w:style></w:styles>"
     )
-    members = bombs.office(bombs.document_xml(title + bombs.PARAGRAPH)) | {"word/styles.xml": styles}
+    members = bombs.office(bombs.document_xml(title + bombs.PARAGRAPH)) | {
+        "word/styles.xml": styles
+    }
     (document,) = read_file(bombs.archive(tmp_path / "a.docx", members))
     assert document.text == f"# Mills\n\n{bombs.SENTENCE}"

@@ -14,7 +14,9 @@ def connect(rows):
     connection = sqlite3.connect(":memory:")
     connection.executescript(SCHEMA.replace("UNIQUE", ""))
     for row, metadata in enumerate(rows):
-        connection.execute("INSERT INTO metadata (row, json) VALUES (?, ?)", (row, json.dumps(metadata)))
+        connection.execute(
+            "INSERT INTO metadata (row, json) VALUES (?, ?)", (row, json.dumps(metadata))
+        )
         connection.executemany(INSERT_FIELD, [(*field, row) for field in field_rows(metadata)])
     return connection
 

@@ -30,12 +30,16 @@ def nested(levels, wrap=lambda inner: {"a": inner}, start=1):
 
 FILTERS = {
     "$not": lambda levels: nested(levels, lambda inner: {"$not": inner}, {"a": 1}),
-    "$not on a key": lambda levels: {"a": nested(levels, lambda inner: {"$not": inner}, {"$eq": 1})},
+    "$not on a key": lambda levels: {
+        "a": nested(levels, lambda inner: {"$not": inner}, {"$eq": 1})
+    },
     "$and": lambda levels: nested(levels, lambda inner: {"$and": [inner, {"b": 1}]}, {"a": 1}),
     "$or": lambda levels: nested(levels, lambda inner: {"$or": [{"b": 1}, inner]}, {"a": 1}),
     "Not": lambda levels: nested(levels, Not, Comparison("a", Operator.EQ, 1)),
     "All": lambda levels: nested(levels, lambda inner: All((inner,)), AnyOf(())),
-    "a tree in a dict": lambda levels: {"$and": [nested(levels, lambda inner: AnyOf((inner,)), AnyOf(()))]},
+    "a tree in a dict": lambda levels: {
+        "$and": [nested(levels, lambda inner: AnyOf((inner,)), AnyOf(()))]
+    },
     "an operand": lambda levels: {"a": nested(levels)},
     "a list": lambda levels: {"a": {"$in": [nested(levels, lambda inner: [inner])]}},
 }
@@ -143,7 +147,9 @@ def test_metadata_of_the_deepest_kind_come_back(store):
     assert {unit.document_id for unit in store.get(store.ids(metadata))} == {"emu"}
     path = ".".join(["deep", *"a" * (DEPTH - 1)])
     assert {unit.document_id for unit in store.get(store.ids({path: 1}))} == {"emu"}
-    assert {unit.document_id for unit in store.get(store.ids(lambda each: "deep" in each))} == {"emu"}
+    assert {unit.document_id for unit in store.get(store.ids(lambda each: "deep" in each))} == {
+        "emu"
+    }
     store.delete(["emu"])
 
 
@@ -151,7 +157,9 @@ def test_metadata_that_are_too_large():
     shared = ["lol"] * 10
     for _ in range(12):
         shared = [shared] * 10  # 10 ** 13 values in little memory
-    with pytest.raises(InvalidInputError, match=f"more than {VALUES:,} values or {CHARACTERS:,} characters"):
+    with pytest.raises(
+        InvalidInputError, match=f"more than {VALUES:,} values or {CHARACTERS:,} characters"
+    ):
         Document("Text.", metadata={"a": shared})
     with pytest.raises(InvalidInputError, match="more than"):
         plain_metadata({"a": ["x" * 1_000_000] * 101})

@@ -13,7 +13,17 @@ from factoid.filters import Comparison, Operator, matches, parse_filter
 from factoid.metadata import plain_metadata
 from tests.filters.stored import passing
 
-ROWS = [{}, {"x": None}, {"x": True}, {"x": 1}, {"x": 1.0}, {"x": "1"}, {"x": [1]}, {"x": "[1]"}, {"x": {"x": 1}}]
+ROWS = [
+    {},
+    {"x": None},
+    {"x": True},
+    {"x": 1},
+    {"x": 1.0},
+    {"x": "1"},
+    {"x": [1]},
+    {"x": "[1]"},
+    {"x": {"x": 1}},
+]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +96,9 @@ def test_bad_filters_say_what_is_wrong(condition, message):
         parse_filter(condition)
 
 
-@pytest.mark.parametrize("value", [date(2026, 5, 1), datetime(2026, 5, 1, 9, tzinfo=UTC), UUID(int=7), np.int64(7)])
+@pytest.mark.parametrize(
+    "value", [date(2026, 5, 1), datetime(2026, 5, 1, 9, tzinfo=UTC), UUID(int=7), np.int64(7)]
+)
 def test_values_are_compared_as_metadata_stores_them(value):
     stored = plain_metadata({"x": value, "tags": [value]})
     rows = [stored, {"x": None}]

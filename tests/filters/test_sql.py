@@ -23,16 +23,27 @@ from factoid.filters import (
 )
 from tests.filters.stored import connect, passing
 
-KEYS = st.sampled_from(["a", "a", "b", "é", "q\"uo'te", "a.b", "x$.a", "", "A", "row", "😀", "); DROP--", "a\0b"])
+KEYS = st.sampled_from(
+    ["a", "a", "b", "é", "q\"uo'te", "a.b", "x$.a", "", "A", "row", "😀", "); DROP--", "a\0b"]
+)
 BORDERS = [2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63), 2**63, 2.0**63, 2**64 + 1, 2.0**64]
 ODD_NUMBERS = [0.1, 0.1 + 0.2, 1.0, -0.0, 1e300, 5e-324, int(1e300), -(10**400), *BORDERS]
-NUMBERS = st.integers(-3, 3) | st.sampled_from(ODD_NUMBERS) | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = (
+    st.integers(-3, 3)
+    | st.sampled_from(ODD_NUMBERS)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 ODD_STRINGS = ["a\0b", "a\0", "a\ud800", "z" * 256, "z" * 257, "é" * 129, "z" * 256 + "a"]
-STRINGS = st.sampled_from([*"abBéÉ😀1%", "", "ab", "true", "[1,2]", '{"a":1}', "x' OR '1'='1", *ODD_STRINGS])
+STRINGS = st.sampled_from(
+    [*"abBéÉ😀1%", "", "ab", "true", "[1,2]", '{"a":1}', "x' OR '1'='1", *ODD_STRINGS]
+)
 SCALARS = st.none() | st.booleans() | NUMBERS | STRINGS
 LISTS = st.lists(SCALARS, max_size=3) | st.sampled_from([[1] * 65, list("ab") * 40])
 VALUES = (
-    SCALARS | LISTS | st.dictionaries(st.sampled_from("ab"), SCALARS | LISTS, max_size=2) | st.lists(LISTS, max_size=2)
+    SCALARS
+    | LISTS
+    | st.dictionaries(st.sampled_from("ab"), SCALARS | LISTS, max_size=2)
+    | st.lists(LISTS, max_size=2)
 )
 METADATA = st.lists(st.dictionaries(KEYS, VALUES, max_size=4), min_size=1, max_size=6)
 
@@ -82,25 +93,44 @@ def test_every_comparison_on_the_same_key(rows, leaf):
         ({"$and": [{"x": {"$gt": value}} for value in range(5000)]}, [1, 2]),
         ({"$and": [{"x": {"$ne": value}} for value in range(900)]}, [1, 2, 3, 4]),
         ({"x": {"$any": [str(value) for value in range(20_000)]}}, [3]),
-        ({"$and": [{"$or": [{"x": {"$gt": value}}, {str(value): 1}]} for value in range(400)]}, [1, 2]),
+        (
+            {"$and": [{"$or": [{"x": {"$gt": value}}, {str(value): 1}]} for value in range(400)]},
+            [1, 2],
+        ),
     ],
 )
 def test_long_lists_of_values_and_of_filters(condition, expected):
-    assert passing([{"x": value} for value in (0, 19_999, 20_000, "19999", 0.5)], parse_filter(condition)) == expected
+    assert (
+        passing(
+            [{"x": value} for value in (0, 19_999, 20_000, "19999", 0.5)], parse_filter(condition)
+        )
+        == expected
+    )
 
 
 def test_deep_filters():
     condition = {"x": 0}
     for level in range(70):
         name = ("$and", "$or")[level % 2]
-        condition = {name: [condition, {"x": {"$gte": level, "$lt": level + 1}}, {"$not": {"x": level}}]}
+        condition = {
+            name: [condition, {"x": {"$gte": level, "$lt": level + 1}}, {"$not": {"x": level}}]
+        }
     tree = parse_filter(condition)
     assert passing([{"x": value} for value in range(50)], tree) == [
         value for value in range(50) if matches(tree, {"x": value})
     ]
 
 
-INJECTIONS = ["x' OR '1'='1", "') OR 1=1 --", "; DROP TABLE metadata", '" OR ""="', "?", "%s", "{}", "fields.metadata"]
+INJECTIONS = [
+    "x' OR '1'='1",
+    "') OR 1=1 --",
+    "; DROP TABLE metadata",
+    '" OR ""="',
+    "?",
+    "%s",
+    "{}",
+    "fields.metadata",
+]
 
 
 @pytest.mark.parametrize("stored", [field_rows, parse_filter])
@@ -119,7 +149,8 @@ def test_values_and_keys_never_become_sql(text):
             if operator in (*ORDERS, *TAKE_STRINGS) and isinstance(operand(text), list):
                 continue  # refused
             hostile, harmless = (
-                statements(Comparison(value, operator, operand(value)))[0] for value in (text, "x" * len(text))
+                statements(Comparison(value, operator, operand(value)))[0]
+                for value in (text, "x" * len(text))
             )
             assert hostile == harmless
 
@@ -162,7 +193,11 @@ def test_sqlite_reads_only_ranges_of_the_index(tree):
     _, plans = statements(tree)
     assert plans
     for step in (step for plan in plans for step in plan if step.startswith(("SCAN", "SEARCH"))):
-        reads = ("SEARCH fields USING PRIMARY KEY (key=? AND kind", "SEARCH metadata", "SCAN json_each")
+        reads = (
+            "SEARCH fields USING PRIMARY KEY (key=? AND kind",
+            "SEARCH metadata",
+            "SCAN json_each",
+        )
         assert step.startswith(reads), plans
 
 
@@ -175,7 +210,11 @@ def test_few_rows_are_compared_by_their_json():
     """A part that passes few rows comes first, wherever it stands; the others are asked of those rows only."""
     rows = [{"x": value, "y": value % 2} for value in range(2000)]
     tree = All(
-        (Not(Comparison("y", Operator.EQ, 0)), Comparison("y", Operator.GTE, 0), Comparison("x", Operator.EQ, 7))
+        (
+            Not(Comparison("y", Operator.EQ, 0)),
+            Comparison("y", Operator.GTE, 0),
+            Comparison("x", Operator.EQ, 7),
+        )
     )
     with closing(connect(rows)) as connection:
         recorder = Recorder(connection)

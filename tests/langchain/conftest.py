@@ -49,8 +49,12 @@ def propositionizer() -> ScriptedPropositionizer:
 
 
 @pytest.fixture
-def store(embedding: HashEmbeddings, propositionizer: ScriptedPropositionizer) -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(embedding, propositionizer=propositionizer, granularities=GRANULARITIES) as store:
+def store(
+    embedding: HashEmbeddings, propositionizer: ScriptedPropositionizer
+) -> Iterator[MultiGranularFAISS]:
+    with MultiGranularFAISS(
+        embedding, propositionizer=propositionizer, granularities=GRANULARITIES
+    ) as store:
         yield store
 
 

@@ -37,14 +37,22 @@ def store(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
 
 
 @pytest.fixture(params=["document", "passage", "unit", "entity", "reranked"])
-def documents(request: pytest.FixtureRequest, store: MultiGranularFAISS, tmp_path: Path) -> list[Document]:
+def documents(
+    request: pytest.FixtureRequest, store: MultiGranularFAISS, tmp_path: Path
+) -> list[Document]:
     if request.param == "entity":
         articles = [Document(OLM.page_content, metadata={"title": "Olm"})]
-        return EntityRetriever.from_documents(articles, path=tmp_path / "articles.sqlite").invoke("What is the Olm?")
+        return EntityRetriever.from_documents(articles, path=tmp_path / "articles.sqlite").invoke(
+            "What is the Olm?"
+        )
     if request.param == "reranked":
         found = MultiGranularRetriever(store=store).invoke(QUESTION)
         ranker = AnyGranularityRanker(WordVectors())
-        return [*AnyGranularityReranker(ranker=ranker, parents="passage").compress_documents(found, QUESTION)]
+        return [
+            *AnyGranularityReranker(ranker=ranker, parents="passage").compress_documents(
+                found, QUESTION
+            )
+        ]
     return MultiGranularRetriever(store=store, parents=request.param, expand=1).invoke(QUESTION)
 
 
@@ -78,7 +86,9 @@ def saver(kind: str, path: Path) -> Iterator[Any]:
     else:
         from langgraph.checkpoint.sqlite import SqliteSaver
 
-        with closing(sqlite3.connect(path / "checkpoints.sqlite", check_same_thread=False)) as connection:
+        with closing(
+            sqlite3.connect(path / "checkpoints.sqlite", check_same_thread=False)
+        ) as connection:
             yield SqliteSaver(connection, serde=strict)
 
 
@@ -88,7 +98,9 @@ def test_a_graph_that_was_interrupted_goes_on_with_the_documents(
 ) -> None:
     pytest.importorskip("langgraph.graph", reason="needs langgraph")
     if kind == "sqlite":
-        pytest.importorskip("langgraph.checkpoint.sqlite", reason="needs langgraph-checkpoint-sqlite")
+        pytest.importorskip(
+            "langgraph.checkpoint.sqlite", reason="needs langgraph-checkpoint-sqlite"
+        )
     from langgraph.graph import END, START, StateGraph
     from typing_extensions import TypedDict
 
@@ -98,7 +110,9 @@ def test_a_graph_that_was_interrupted_goes_on_with_the_documents(
 
     resumed: list[State] = []
     graph = StateGraph(State)
-    graph.add_node("retrieve", lambda _: {"documents": documents, "metadata": documents[0].metadata})
+    graph.add_node(
+        "retrieve", lambda _: {"documents": documents, "metadata": documents[0].metadata}
+    )
     graph.add_node("answer", lambda state: resumed.append(state) or {})
     graph.add_edge(START, "retrieve")
     graph.add_edge("retrieve", "answer")
@@ -118,9 +132,14 @@ def test_a_graph_that_was_interrupted_goes_on_with_the_documents(
 
 def test_results_of_two_queries_are_one_document(store: MultiGranularFAISS) -> None:
     retriever = MultiGranularRetriever(store=store, k=2, parents="document")
-    first, second = ({document.id: document for document in retriever.invoke(query)} for query in (QUESTION, "olm"))
+    first, second = (
+        {document.id: document for document in retriever.invoke(query)}
+        for query in (QUESTION, "olm")
+    )
     assert first[OLM.id].metadata["score"] != second[OLM.id].metadata["score"]
-    assert (first[OLM.id] != second[OLM.id]) is False  # dicts have an operator of their own for this
+    assert (
+        first[OLM.id] != second[OLM.id]
+    ) is False  # dicts have an operator of their own for this
     stored = store.get_by_ids([OLM.id])[0]
     assert first[OLM.id] == second[OLM.id] == stored == first[OLM.id]
     assert first[OLM.id] != first[KAKAPO.id]

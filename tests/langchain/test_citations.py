@@ -12,7 +12,12 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.load import dumpd
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import (
+    RunnableGenerator,
+    RunnableLambda,
+    RunnableParallel,
+    RunnablePassthrough,
+)
 
 from factoid import PropCite
 from factoid.errors import InvalidInputError
@@ -39,7 +44,9 @@ def runnable(**options: Any) -> PropCiteRunnable:
 def without_ids(message: Any) -> list[dict[str, Any]]:
     """Return the annotations of the only block."""
     [block] = message.content_blocks
-    return [{key: value for key, value in note.items() if key != "id"} for note in block["annotations"]]
+    return [
+        {key: value for key, value in note.items() if key != "id"} for note in block["annotations"]
+    ]
 
 
 def test_a_message_with_standard_annotations() -> None:
@@ -55,13 +62,19 @@ def test_a_message_with_standard_annotations() -> None:
         "end_index": 26,
         "cited_text": "Anna Berg was born in Oslo.",
     }
-    assert (extras["number"], extras["document_id"], extras["claim"]) == (2, "oslo", "Anna Berg was born in Oslo.")
+    assert (extras["number"], extras["document_id"], extras["claim"]) == (
+        2,
+        "oslo",
+        "Anna Berg was born in Oslo.",
+    )
     assert OSLO[extras["cited_start_index"] : extras["cited_end_index"]] == first["cited_text"]
     assert extras.keys() == second["extras"].keys()
     assert second.keys() == first.keys() - {"title", "url"} | {"extras"}
     assert CITED[second["start_index"] : second["end_index"]] == "Paris is the capital"
     assert dumpd(message)["kwargs"]["content"] == message.content
-    [only] = without_ids(runnable().invoke({"answer": "Anna Berg sang.", "documents": DOCUMENTS[1:]}))
+    [only] = without_ids(
+        runnable().invoke({"answer": "Anna Berg sang.", "documents": DOCUMENTS[1:]})
+    )
     assert "margin" not in only["extras"]
 
 
@@ -119,7 +132,12 @@ async def test_an_answer_that_is_quicker_than_its_documents() -> None:
         time.sleep(0.2)
         return DOCUMENTS
 
-    cited = RunnableParallel(answer=FakeListChatModel(responses=[ANSWER]), documents=RunnableLambda(slow)) | runnable()
+    cited = (
+        RunnableParallel(
+            answer=FakeListChatModel(responses=[ANSWER]), documents=RunnableLambda(slow)
+        )
+        | runnable()
+    )
     assert "".join(chunk.text for chunk in cited.stream("?")) == CITED
     assert "".join([chunk.text async for chunk in cited.astream("?")]) == CITED
 

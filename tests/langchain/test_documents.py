@@ -61,7 +61,9 @@ def loader_documents(result, mode):
         warnings.simplefilter("ignore")
         from langchain_community.document_loaders import AzureAIDocumentIntelligenceLoader
 
-        loader = AzureAIDocumentIntelligenceLoader("https://localhost", api_key="k", bytes_source=b"%PDF", mode=mode)
+        loader = AzureAIDocumentIntelligenceLoader(
+            "https://localhost", api_key="k", bytes_source=b"%PDF", mode=mode
+        )
 
     class Client:
         def begin_analyze_document(self, *args, **kwargs):
@@ -77,11 +79,15 @@ def loader_documents(result, mode):
 @pytest.mark.parametrize("mode", ["single", "markdown"])
 def test_the_loader_with_whole_results(tmp_path, mode):
     result = samples()[FORM]["analyzeResult"]
-    documents = DocumentIntelligenceTransformer().transform_documents(loader_documents(result, mode))
+    documents = DocumentIntelligenceTransformer().transform_documents(
+        loader_documents(result, mode)
+    )
     assert documents == DocumentIntelligenceTransformer().transform_result(result)
     path = tmp_path / "a.json"
     path.write_text(json.dumps(result), encoding="utf-8")
-    parts = DocumentIntelligenceTransformer(kinds=["table"]).transform_result(path, metadata={"source": "x"})
+    parts = DocumentIntelligenceTransformer(kinds=["table"]).transform_result(
+        path, metadata={"source": "x"}
+    )
     assert {part.metadata["source"] for part in parts} == {"x"}
     tables = [document for document in documents if document.metadata["kind"] == "table"]
     assert [document.metadata["table"] for document in tables] == [0, 1, 2, 3]
@@ -104,7 +110,9 @@ def test_boxes_come_along():
     parts = DocumentIntelligenceTransformer().transform_result(samples()[FORM])
     assert all(regions_of(part) for part in parts)
     units = PropositionTextSplitter().split_documents(parts)
-    unit = next(unit for unit in units if unit.page_content == "Gregory Lynch has Currency of $605.37.")
+    unit = next(
+        unit for unit in units if unit.page_content == "Gregory Lynch has Currency of $605.37."
+    )
     assert [region.page for region in regions_of(unit)] == [2, 2]
     assert regions_of(Document(page_content="x")) == []
 
@@ -126,20 +134,26 @@ def test_a_summary_finds_its_table_in_langchains_retriever():
 async def test_a_summary_that_failed_is_left_out_and_async_awaits_the_model():
     result = samples()[FORM]["analyzeResult"]
     loaded = [Document(page_content=result["content"], metadata=result)]
-    parts = DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Lakes("Fixed Rows"))).transform_documents(
-        loaded
-    )
+    parts = DocumentIntelligenceTransformer(
+        summarizer=LangChainModel(script=Lakes("Fixed Rows"))
+    ).transform_documents(loaded)
     assert [part.metadata["kind"] for part in parts].count("table summary") == 3
-    awaited = DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Awaited("Fixed Rows")))
+    awaited = DocumentIntelligenceTransformer(
+        summarizer=LangChainModel(script=Awaited("Fixed Rows"))
+    )
     asynchronous = await awaited.atransform_documents(loaded)
-    assert [part.metadata["kind"] for part in asynchronous] == [part.metadata["kind"] for part in parts]
+    assert [part.metadata["kind"] for part in asynchronous] == [
+        part.metadata["kind"] for part in parts
+    ]
 
 
 def test_what_cannot_be_used():
     with pytest.raises(TypeError, match="Expected a Runnable"):
         DocumentIntelligenceTransformer(summarizer="gpt")
     with pytest.raises(InvalidInputError, match="rules are selection_marks"):
-        DocumentIntelligenceTransformer(without=["all"]).transform_documents([Document(page_content="x")])
+        DocumentIntelligenceTransformer(without=["all"]).transform_documents(
+            [Document(page_content="x")]
+        )
     with pytest.raises(InvalidInputError, match="damaged"):
         DocumentIntelligenceTransformer().transform_documents(
             [Document(page_content="", metadata={"content": "x", "pages": [{"spans": 5}]})]

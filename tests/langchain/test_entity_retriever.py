@@ -19,7 +19,9 @@ from langchain_factoid import EntityRetriever
 from tests.entities.rivers import RIVERS
 
 GLOSSARY = [
-    Document(page_content=river.text, metadata={"title": river.title, **river.metadata}, id=river.title)
+    Document(
+        page_content=river.text, metadata={"title": river.title, **river.metadata}, id=river.title
+    )
     for river in RIVERS
 ]
 
@@ -60,7 +62,9 @@ def test_the_fallback_is_traced_below_this_retriever() -> None:
         def on_retriever_start(self, *_: Any, run_id: Any, parent_run_id: Any, **__: Any) -> None:
             runs[run_id] = parent_run_id
 
-    EntityRetriever.from_documents(GLOSSARY, fallback=Rain()).invoke("Does it rain?", {"callbacks": [Trace()]})
+    EntityRetriever.from_documents(GLOSSARY, fallback=Rain()).invoke(
+        "Does it rain?", {"callbacks": [Trace()]}
+    )
     outer, inner = runs
     assert (runs[outer], runs[inner]) == (None, outer)
 
@@ -74,7 +78,9 @@ def test_bad_input(tmp_path: Path) -> None:
             EntityRetriever(articles=store, **options)
     with pytest.raises(InvalidInputError, match="title"):
         EntityRetriever.from_documents([Document("No name.")])
-    with pytest.raises(InvalidInputError, match=r"expected langchain_core\.documents\.Document, got str"):
+    with pytest.raises(
+        InvalidInputError, match=r"expected langchain_core\.documents\.Document, got str"
+    ):
         EntityRetriever.from_documents(["No document."])  # type: ignore[list-item]
 
 

@@ -16,43 +16,79 @@ QUOTE = {"quote": "The *Vasa*  sank in 1628"}
 ANSWERS = {"answers": ["1628", "10 August 1628"]}
 
 
-@pytest.mark.parametrize("documents", [TEXTS, [Document(text) for text in TEXTS], [{"page_content": t} for t in TEXTS]])
-@pytest.mark.parametrize("reference", [QUOTE, ANSWERS, {"ground_truth": "1628"}, {"reference_contexts": [TEXTS[1]]}])
+@pytest.mark.parametrize(
+    "documents", [TEXTS, [Document(text) for text in TEXTS], [{"page_content": t} for t in TEXTS]]
+)
+@pytest.mark.parametrize(
+    "reference", [QUOTE, ANSWERS, {"ground_truth": "1628"}, {"reference_contexts": [TEXTS[1]]}]
+)
 @pytest.mark.parametrize(
     ("measure", "score"),
-    [("Success@1", 0), ("Success@5", 1), ("MRR", 0.5), ("R@5", 1), ("within 8 words", 0), ("within 10 words", 1)],
+    [
+        ("Success@1", 0),
+        ("Success@5", 1),
+        ("MRR", 0.5),
+        ("R@5", 1),
+        ("within 8 words", 0),
+        ("within 10 words", 1),
+    ],
 )
 def test_documents_are_judged_by_their_texts(documents, reference, measure, score):
-    result = evaluator(measure)(inputs={}, outputs={"documents": documents}, reference_outputs=reference)
-    if measure == "within 8 words" and "quote" not in reference and "reference_contexts" not in reference:
+    result = evaluator(measure)(
+        inputs={}, outputs={"documents": documents}, reference_outputs=reference
+    )
+    if (
+        measure == "within 8 words"
+        and "quote" not in reference
+        and "reference_contexts" not in reference
+    ):
         score = 0  # 1628 is the ninth word
     assert (result["key"], result["score"]) == (measure, score)
 
 
 def test_several_quotes_are_several_pieces():
     reference = {"contexts": [TEXTS[0], TEXTS[2], "Nobody was punished."]}
-    assert evaluator("R@5")(outputs=TEXTS, reference_outputs=reference)["score"] == pytest.approx(2 / 3)
-    assert evaluator("Success@1")(outputs={"context": TEXTS}, reference_outputs=reference)["score"] == 1
+    assert evaluator("R@5")(outputs=TEXTS, reference_outputs=reference)["score"] == pytest.approx(
+        2 / 3
+    )
+    assert (
+        evaluator("Success@1")(outputs={"context": TEXTS}, reference_outputs=reference)["score"]
+        == 1
+    )
 
 
-@given(st.text("ab the,. ", max_size=12), st.lists(st.text("ab the,. ", min_size=1, max_size=9), min_size=1, max_size=3))
+@given(
+    st.text("ab the,. ", max_size=12),
+    st.lists(st.text("ab the,. ", min_size=1, max_size=9), min_size=1, max_size=3),
+)
 def test_answers_are_judged_as_in_squad(answer, expected):
     expected = [text for text in expected if text.strip()] or ["a b"]
     reference = {"answers": expected}
     stripped = list(dict.fromkeys(text.strip() for text in expected))
-    assert evaluator("EM")(outputs={"answer": answer}, reference_outputs=reference)["score"] == exact_match(answer, stripped)
-    assert evaluator("F1")(outputs=answer, reference_outputs=reference)["score"] == f1(answer, stripped)
+    assert evaluator("EM")(outputs={"answer": answer}, reference_outputs=reference)[
+        "score"
+    ] == exact_match(answer, stripped)
+    assert evaluator("F1")(outputs=answer, reference_outputs=reference)["score"] == f1(
+        answer, stripped
+    )
 
 
 def test_a_named_field():
-    result = evaluator(field="hits")(outputs={"hits": TEXTS, "documents": []}, reference_outputs=ANSWERS)
+    result = evaluator(field="hits")(
+        outputs={"hits": TEXTS, "documents": []}, reference_outputs=ANSWERS
+    )
     assert result["score"] == 1
 
 
 @pytest.mark.parametrize(
     ("measure", "outputs", "reference", "message"),
     [
-        ("Success@5", {"text": 1}, ANSWERS, "no field documents or context .*: name one by field=…; they have text"),
+        (
+            "Success@5",
+            {"text": 1},
+            ANSWERS,
+            "no field documents or context .*: name one by field=…; they have text",
+        ),
         ("Success@5", {"documents": [1]}, ANSWERS, "expected documents or texts, got int"),
         ("Success@5", {"documents": TEXTS}, {"label": 1}, "nothing was expected: .*label"),
         ("F1", {"answer": "x"}, None, r"nothing was expected: .*\(none\)"),
@@ -78,8 +114,14 @@ def test_langsmith_runs_it(monkeypatch):
     judge = run_evaluator(evaluator("Success@1"))
     assert isinstance(judge, DynamicRunEvaluator)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    started = {"id": "0" * 8 + "-0000-4000-8000-000000000000", "start_time": "2026-01-01T00:00:00", "run_type": "chain"}
-    run = Run(name="app", inputs={}, outputs={"documents": TEXTS[1:]}, trace_id=started["id"], **started)
+    started = {
+        "id": "0" * 8 + "-0000-4000-8000-000000000000",
+        "start_time": "2026-01-01T00:00:00",
+        "run_type": "chain",
+    }
+    run = Run(
+        name="app", inputs={}, outputs={"documents": TEXTS[1:]}, trace_id=started["id"], **started
+    )
     example = Example(id=started["id"], inputs={}, outputs={**ANSWERS}, dataset_id=started["id"])
     with langsmith.tracing_context(enabled=False):
         result = judge.evaluate_run(run, example)

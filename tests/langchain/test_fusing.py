@@ -31,7 +31,11 @@ ANIMALS = [
         ("fennec", "deserts", "locusts"),
     ]
 ]
-QUESTIONS = ["Who lives in caves or lakes?", "Who eats insects or worms?", "Who eats grass, moss or fruit in deserts?"]
+QUESTIONS = [
+    "Who lives in caves or lakes?",
+    "Who eats insects or worms?",
+    "Who eats grass, moss or fruit in deserts?",
+]
 
 
 @pytest.fixture
@@ -42,7 +46,9 @@ def animals(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
 
 
 @pytest.mark.parametrize("parents", ["document", "unit"])
-async def test_multi_query_returns_each_document_once(animals: MultiGranularFAISS, parents: str) -> None:
+async def test_multi_query_returns_each_document_once(
+    animals: MultiGranularFAISS, parents: str
+) -> None:
     retriever = MultiGranularRetriever(store=animals, k=4, parents=parents, lexical=0)
     several = [document.id for question in QUESTIONS for document in retriever.invoke(question)]
     assert len(several) == 12 > len(set(several))
@@ -58,16 +64,24 @@ async def test_multi_query_returns_each_document_once(animals: MultiGranularFAIS
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 def test_what_is_dumped_comes_back_equal_with_its_score(animals: MultiGranularFAISS) -> None:
     several = [
-        document for question in QUESTIONS for document in MultiGranularRetriever(store=animals).invoke(question)
+        document
+        for question in QUESTIONS
+        for document in MultiGranularRetriever(store=animals).invoke(question)
     ]
     back = [loads(dumps(document), allowed_objects="core") for document in several]
     assert back == several
-    assert [document.metadata["score"] for document in back] == [document.metadata["score"] for document in several]
-    assert len({document.id for document in back}) < len(back)  # by which rank fusion tells documents apart
+    assert [document.metadata["score"] for document in back] == [
+        document.metadata["score"] for document in several
+    ]
+    assert len({document.id for document in back}) < len(
+        back
+    )  # by which rank fusion tells documents apart
 
 
 def test_an_entity_is_one_whatever_the_mention(tmp_path: Path) -> None:
-    articles = [Document("Tern is a controller.", metadata={"title": "Tern 40", "aliases": ["T40"]})]
+    articles = [
+        Document("Tern is a controller.", metadata={"title": "Tern 40", "aliases": ["T40"]})
+    ]
     retriever = EntityRetriever.from_documents(articles, path=tmp_path / "articles.sqlite")
     llm = FakeListChatModel(responses=["What is the Tern 40?\nHow heavy is a T40?"])
     [fused] = MultiQueryRetriever.from_llm(retriever, llm).invoke("Tell me of it")

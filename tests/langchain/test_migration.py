@@ -24,17 +24,23 @@ def store(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
         yield opened
 
 
-async def test_searches_by_vector_return_scores(store: MultiGranularFAISS, embedding: HashEmbeddings) -> None:
+async def test_searches_by_vector_return_scores(
+    store: MultiGranularFAISS, embedding: HashEmbeddings
+) -> None:
     vector = embedding.embed_query(QUESTION)
     expected = store.similarity_search_with_score(QUESTION, k=3, lexical=0)
     assert store.similarity_search_with_score_by_vector(vector, k=3) == expected
     assert await store.asimilarity_search_with_score_by_vector(vector, k=3) == expected
     assert store.similarity_search_by_vector(vector, k=3) == [document for document, _ in expected]
-    filtered = store.similarity_search_with_score_by_vector(vector, k=3, filter={"year": {"$lt": 1700}})
+    filtered = store.similarity_search_with_score_by_vector(
+        vector, k=3, filter={"year": {"$lt": 1700}}
+    )
     assert [document.id for document, _ in filtered] == ["titan"]
     options = {"k": 2, "fetch_k": 3, "lambda_mult": 0.3}
     diverse = store.max_marginal_relevance_search_with_score_by_vector(vector, **options)  # type: ignore[arg-type]
-    assert [document for document, _ in diverse] == store.max_marginal_relevance_search(QUESTION, lexical=0, **options)  # type: ignore[arg-type]
+    assert [document for document, _ in diverse] == store.max_marginal_relevance_search(
+        QUESTION, lexical=0, **options
+    )  # type: ignore[arg-type]
     scores = {document.id: score for document, score in expected}
     assert [score for _, score in diverse] == [scores[document.id] for document, _ in diverse]
     again = await store.amax_marginal_relevance_search_with_score_by_vector(vector, **options)  # type: ignore[arg-type]
@@ -70,7 +76,9 @@ def test_copies_share_the_open_store(store: MultiGranularFAISS) -> None:
     assert MultiGranularRetriever(store=store, k=1).model_copy(deep=True).invoke(QUESTION) == [OLM]
 
 
-def test_a_store_made_on_a_laptop_opens_on_a_server(embedding: HashEmbeddings, tmp_path: Path) -> None:
+def test_a_store_made_on_a_laptop_opens_on_a_server(
+    embedding: HashEmbeddings, tmp_path: Path
+) -> None:
     """The names of LangChain's own integrations hold the path of the model."""
     for folder in ("home/me/minilm", "models/all-MiniLM-L6-v2"):
         embedding.model = str(write_model(tmp_path / folder))
@@ -82,6 +90,8 @@ def test_a_store_made_on_a_laptop_opens_on_a_server(embedding: HashEmbeddings, t
     ) as caught:
         MultiGranularFAISS(embedding, path=tmp_path / "facts")
     name = str(caught.value).split("name='")[1].split("'")[0]
-    with MultiGranularFAISS(LangChainEncoder(embedding, name=name), path=tmp_path / "facts") as store:  # as it says
+    with MultiGranularFAISS(
+        LangChainEncoder(embedding, name=name), path=tmp_path / "facts"
+    ) as store:  # as it says
         assert store.similarity_search(QUESTION) == [OLM]
         assert store.embeddings is embedding

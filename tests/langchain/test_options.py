@@ -87,7 +87,9 @@ WRONG: dict[str, tuple[Callable[[MultiGranularFAISS], Any], str]] = {
         "UnitStore.search has no option 'granularty': did you mean 'granularity'",
     ),
     "reranker": (
-        lambda _: AnyGranularityReranker(ranker=AnyGranularityRanker(WordVectors()), granularty="x"),
+        lambda _: AnyGranularityReranker(
+            ranker=AnyGranularityRanker(WordVectors()), granularty="x"
+        ),
         "AnyGranularityReranker has no option 'granularty': did you mean 'granularity'",
     ),
     "nothing near": (
@@ -98,7 +100,9 @@ WRONG: dict[str, tuple[Callable[[MultiGranularFAISS], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_option_is_named_with_who_was_called_and_the_right_one(store: MultiGranularFAISS, name: str) -> None:
+def test_a_wrong_option_is_named_with_who_was_called_and_the_right_one(
+    store: MultiGranularFAISS, name: str
+) -> None:
     call, message = WRONG[name]
     with pytest.raises(UnknownOptionError, match=message) as caught:
         call(store)
@@ -107,16 +111,23 @@ def test_a_wrong_option_is_named_with_who_was_called_and_the_right_one(store: Mu
 
 
 def test_the_frameworks_own_names_work(store: MultiGranularFAISS) -> None:
-    found = MultiGranularRetriever(store=store, search_kwargs={"k": 2, "filter": {"year": {"$lt": 1800}}}).invoke("olm")
+    found = MultiGranularRetriever(
+        store=store, search_kwargs={"k": 2, "filter": {"year": {"$lt": 1800}}}
+    ).invoke("olm")
     assert [document.id for document in found] == ["olm", "titan"]
-    assert len(MultiGranularRetriever(store=store, k=1, search_kwargs={"k": 2}).invoke("olm", k=3)) == 3
+    assert (
+        len(MultiGranularRetriever(store=store, k=1, search_kwargs={"k": 2}).invoke("olm", k=3))
+        == 3
+    )
     assert len(store.as_retriever(search_kwargs={"k": 2}).invoke("olm")) == 2
     ranker = AnyGranularityReranker(ranker=AnyGranularityRanker(WordVectors()), top_n=1)
     assert len(ranker.compress_documents(found, "olm")) == 1
 
 
 def test_every_option_of_a_search_is_a_field(store: MultiGranularFAISS) -> None:
-    retriever = MultiGranularRetriever(store=store, k=3, min_score=0.1, expand=1, document_ids=["olm"], lexical=0.0)
+    retriever = MultiGranularRetriever(
+        store=store, k=3, min_score=0.1, expand=1, document_ids=["olm"], lexical=0.0
+    )
     [document] = retriever.invoke("Which animal has no eyes?")
     assert (document.id, "neighbours" in document.metadata) == ("olm", True)
     assert retriever.model_copy(update={"document_ids": []}).invoke("eyes") == []
@@ -169,7 +180,11 @@ def test_a_wrong_option_of_what_builds_is_named_too(name: str) -> None:
 
 
 def test_right_options_of_what_builds() -> None:
-    splitter = PropositionTextSplitter.from_llm(LLM, max_concurrency=2, words=60, unsupported="keep", progress=False)
+    splitter = PropositionTextSplitter.from_llm(
+        LLM, max_concurrency=2, words=60, unsupported="keep", progress=False
+    )
     assert splitter.split_text("Ice floats.") == ["Ice floats."]
-    retriever = EntityRetriever.from_documents(GLOSSARY, k=2, words=9, tags=["glossary"], aliases_key="other")
+    retriever = EntityRetriever.from_documents(
+        GLOSSARY, k=2, words=9, tags=["glossary"], aliases_key="other"
+    )
     assert [document.id for document in retriever.invoke("Is Tern a pump?", k=1)]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.language_models.fake import FakeListLLM
-from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
+from langchain_core.language_models.fake_chat_models import (
+    FakeListChatModel,
+    FakeMessagesListChatModel,
+)
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
@@ -17,7 +20,9 @@ PASSAGES = [unit("A and B.")]
 
 
 def saying(content, **fields):
-    return ChatModelPropositionizer(FakeMessagesListChatModel(responses=[AIMessage(content=content, **fields)]))
+    return ChatModelPropositionizer(
+        FakeMessagesListChatModel(responses=[AIMessage(content=content, **fields)])
+    )
 
 
 async def both(propositionizer):
@@ -54,5 +59,7 @@ async def test_chains_and_models_of_texts():
     llm = FakeListChatModel(responses=['["A."]'])
     assert await both(ChatModelPropositionizer(llm | StrOutputParser())) == [["A."]]
     assert await both(ChatModelPropositionizer(FakeListLLM(responses=['["A."]']))) == [["A."]]
-    [failed] = await both(ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser()))
+    [failed] = await both(
+        ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser())
+    )
     assert failed.reason == "the model raised OutputParserException"

@@ -22,7 +22,9 @@ EMBEDDINGS = EncoderEmbeddings(HashEncoder())
 
 
 @pytest.mark.parametrize("granularity", [None, "passage", "sentence", "proposition", "mixed"])
-@pytest.mark.parametrize("text", [CAT, "Maurice", "# Maurice", "| cat | Maurice |", "cat: Maurice\n---\n"])
+@pytest.mark.parametrize(
+    "text", [CAT, "Maurice", "# Maurice", "| cat | Maurice |", "cat: Maurice\n---\n"]
+)
 def test_whatever_text_is_added_is_found(text, granularity):
     with MultiGranularFAISS(EMBEDDINGS, parents="passage", granularities=GRANULARITIES) as store:
         store.add_documents([LEANS])
@@ -41,11 +43,16 @@ def test_chunks_of_our_splitters_are_found():
 
 def test_passages_of_another_front_end_are_found_beside_documents(tmp_path):
     passage = Unit("cat", CAT, Granularity.PASSAGE, "doc", "doc", 0, len(CAT))
-    with UnitStore(tmp_path / "store", encoder=LangChainEncoder(EMBEDDINGS), granularities=GRANULARITIES) as core:
+    with UnitStore(
+        tmp_path / "store", encoder=LangChainEncoder(EMBEDDINGS), granularities=GRANULARITIES
+    ) as core:
         core.add([passage])
     with MultiGranularFAISS(
         EMBEDDINGS, path=tmp_path / "store", granularities=GRANULARITIES, parents="passage"
     ) as store:
         store.add_documents([LEANS])
         retriever = MultiGranularRetriever(store=store, k=2)
-        assert [document.page_content for document in retriever.invoke("cat")] == [CAT, LEANS.page_content]
+        assert [document.page_content for document in retriever.invoke("cat")] == [
+            CAT,
+            LEANS.page_content,
+        ]

@@ -21,7 +21,9 @@ TEXTS = [f"First{n} stands here. Second{n} follows." for n in range(50)]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(EMBEDDING, propositionizer=SENTENCES, granularities=GRANULARITIES) as store:
+    with MultiGranularFAISS(
+        EMBEDDING, propositionizer=SENTENCES, granularities=GRANULARITIES
+    ) as store:
         store.add_texts(TEXTS, ids=[str(n) for n in range(50)])
         yield store
 
@@ -45,15 +47,21 @@ async def test_thresholds(store: MultiGranularFAISS, threshold: float) -> None:
     options: dict[str, Any] = {"k": 50, "granularity": "sentence"}
     every = store.similarity_search_with_relevance_scores("query", **options)
     expected = [document.id for document, relevance in every if relevance >= threshold]
-    found = store.similarity_search_with_relevance_scores("query", score_threshold=threshold, **options)
+    found = store.similarity_search_with_relevance_scores(
+        "query", score_threshold=threshold, **options
+    )
     assert [document.id for document, _ in found] == expected
     retriever = store.as_retriever(
-        search_type="similarity_score_threshold", search_kwargs={"score_threshold": threshold, **options}
+        search_type="similarity_score_threshold",
+        search_kwargs={"score_threshold": threshold, **options},
     )
     assert [document.id for document in retriever.invoke("query")] == expected
     assert [document.id for document in await retriever.ainvoke("query")] == expected
     scored = store.similarity_search_with_score("query", **options)
-    assert store.similarity_search_with_score("query", score_threshold=scored[9][1], **options) == scored[:10]
+    assert (
+        store.similarity_search_with_score("query", score_threshold=scored[9][1], **options)
+        == scored[:10]
+    )
 
 
 async def test_the_scores_of_a_reranker_are_no_relevance(store: MultiGranularFAISS) -> None:

@@ -10,12 +10,21 @@ from langchain_core.documents import Document
 
 from factoid import AnyGranularityRanker
 from factoid.testing import HashEncoder
-from langchain_factoid import AnyGranularityReranker, EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
+from langchain_factoid import (
+    AnyGranularityReranker,
+    EncoderEmbeddings,
+    MultiGranularFAISS,
+    MultiGranularRetriever,
+)
 from tests.langchain.test_citations import OSLO, PARIS
 from tests.late_interaction.word_vectors import WordVectors
 
 DOCUMENTS = [
-    Document(PARIS, metadata={"page": 1, "start_index": 40, "day": date(2020, 1, 2), "other": object}, id="paris"),
+    Document(
+        PARIS,
+        metadata={"page": 1, "start_index": 40, "day": date(2020, 1, 2), "other": object},
+        id="paris",
+    ),
     Document(OSLO, metadata={"page": 2, "title": "People"}, id="oslo"),
 ]
 
@@ -35,7 +44,10 @@ def test_sentences_come_back_as_documents_with_their_place() -> None:
     for document in found:
         metadata = document.metadata
         source = sources[metadata["passage_id"]]
-        assert source.page_content[metadata["start_index"] : metadata["end_index"]] == document.page_content
+        assert (
+            source.page_content[metadata["start_index"] : metadata["end_index"]]
+            == document.page_content
+        )
         assert metadata["granularity"] == "sentence"
         assert metadata["page"] == source.metadata["page"]
         assert document.id not in sources
@@ -47,14 +59,23 @@ def test_sentences_come_back_as_documents_with_their_place() -> None:
 
 async def test_behind_a_retriever_of_ours() -> None:
     store = MultiGranularFAISS(EncoderEmbeddings(HashEncoder()))
-    store.add_documents([Document(OSLO, metadata={"page": 2}), Document(PARIS, metadata={"page": 1})])
+    store.add_documents(
+        [Document(OSLO, metadata={"page": 2}), Document(PARIS, metadata={"page": 1})]
+    )
     retriever = MultiGranularRetriever(store=store)
     for options in ({"parents": "unit", "k": 2}, {"parents": "passage"}):
-        chain = ContextualCompressionRetriever(base_compressor=reranker(**options), base_retriever=retriever)
+        chain = ContextualCompressionRetriever(
+            base_compressor=reranker(**options), base_retriever=retriever
+        )
         found = chain.invoke("Where was Anna born?")
         assert found == await chain.ainvoke("Where was Anna born?")
         assert len(found) == 2
         assert all("source_score" not in document.metadata for document in found)
-        assert all(("matches" in document.metadata) == (options["parents"] == "passage") for document in found)
-    [sentence] = ContextualCompressionRetriever(base_compressor=reranker(k=1), base_retriever=retriever).invoke("anna")
+        assert all(
+            ("matches" in document.metadata) == (options["parents"] == "passage")
+            for document in found
+        )
+    [sentence] = ContextualCompressionRetriever(
+        base_compressor=reranker(k=1), base_retriever=retriever
+    ).invoke("anna")
     assert {"page", "score", "start_index"} <= sentence.metadata.keys()

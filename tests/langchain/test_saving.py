@@ -17,7 +17,10 @@ def test_a_round_trip(filled: MultiGranularFAISS, embedding: Any, tmp_path: Path
     filled.save_local(tmp_path / "saved")
     embedded = len(embedding.embedded)
     with MultiGranularFAISS.load_local(
-        str(tmp_path / "saved"), embedding, allow_dangerous_deserialization=True, propositionizer=SENTENCES
+        str(tmp_path / "saved"),
+        embedding,
+        allow_dangerous_deserialization=True,
+        propositionizer=SENTENCES,
     ) as loaded:
         expected = filled.similarity_search_with_score("parrot eyes", **options)
         assert loaded.similarity_search_with_score("parrot eyes", **options) == expected

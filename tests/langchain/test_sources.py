@@ -30,7 +30,9 @@ def load(folder: Path) -> list[Document]:
 def pages(*texts: str, first: int = 0, source: str = "manual.pdf") -> list[Document]:
     """Do as `PyPDFLoader` does."""
     return [
-        Document(text, metadata={"source": source, "page": page, "moddate": f"2026-01-{len(texts):02}"})
+        Document(
+            text, metadata={"source": source, "page": page, "moddate": f"2026-01-{len(texts):02}"}
+        )
         for page, text in enumerate(texts, start=first)
     ]
 
@@ -70,8 +72,13 @@ async def test_after_an_edit_the_earlier_text_is_gone(
     store.close()
 
 
-def test_a_source_of_several_pages_is_replaced_as_a_whole(embedding: HashEmbeddings, tmp_path: Path) -> None:
-    for edition in (["Page one: a fee.", "Page two.", "Page three."], ["Page one: no fee.", "Page two."]):
+def test_a_source_of_several_pages_is_replaced_as_a_whole(
+    embedding: HashEmbeddings, tmp_path: Path
+) -> None:
+    for edition in (
+        ["Page one: a fee.", "Page two.", "Page three."],
+        ["Page one: no fee.", "Page two."],
+    ):
         with MultiGranularFAISS(embedding, path=tmp_path / "facts") as store:
             store.add_documents([*pages(*edition), *pages("Page of another.", source="other.pdf")])
             assert texts(store) == sorted([*edition, "Page of another."])
@@ -99,14 +106,20 @@ def test_chunks_that_replace_each_other_are_noticed(
     assert "source_key=None" in record.getMessage()
 
 
-@pytest.mark.parametrize("source", ["news", "tweet", "Wikipedia", "chat 1.2", 7, ["a.md"], None, ""])
-def test_a_word_that_many_documents_share_is_no_source(store: MultiGranularFAISS, source: object) -> None:
+@pytest.mark.parametrize(
+    "source", ["news", "tweet", "Wikipedia", "chat 1.2", 7, ["a.md"], None, ""]
+)
+def test_a_word_that_many_documents_share_is_no_source(
+    store: MultiGranularFAISS, source: object
+) -> None:
     store.add_texts(["Page one."], [{"source": source}])
     store.add_texts(["Page two."], [{"source": source}])
     assert texts(store) == ["Page one.", "Page two."]
 
 
-@pytest.mark.parametrize("source", ["a.md", "notes/a", "C:\\notes\\a", "https://example.com/fees", "example.com"])
+@pytest.mark.parametrize(
+    "source", ["a.md", "notes/a", "C:\\notes\\a", "https://example.com/fees", "example.com"]
+)
 @pytest.mark.parametrize("key", ["source", "file_path"])
 def test_a_file_or_an_address_is_one(store: MultiGranularFAISS, source: str, key: str) -> None:
     store.add_texts(["Page one."], [{key: source}])
@@ -114,7 +127,9 @@ def test_a_file_or_an_address_is_one(store: MultiGranularFAISS, source: str, key
     assert texts(store) == ["Page two."]
 
 
-def test_documents_with_ids_are_left_alone_and_replace_nothing_else(store: MultiGranularFAISS) -> None:
+def test_documents_with_ids_are_left_alone_and_replace_nothing_else(
+    store: MultiGranularFAISS,
+) -> None:
     store.add_texts(["Page one.", "Page two."], [{"source": "a.md"}] * 2, ids=["1", "2"])
     store.add_texts(["Page three."], [{"source": "a.md"}])
     store.add_texts(["Page four."], [{"source": "a.md"}], ids=["4"])
@@ -140,8 +155,12 @@ def test_the_key_is_an_option(embedding: HashEmbeddings, caplog: pytest.LogCaptu
         store.add_texts(["Page one."])
 
 
-@pytest.mark.parametrize("key", ["tenant", "tenant_id", "user", "userId", "Owner", "org", "team", "project", "acl"])
-def test_a_file_of_two_owners_is_two_sources(tmp_path: Path, embedding: HashEmbeddings, key: str) -> None:
+@pytest.mark.parametrize(
+    "key", ["tenant", "tenant_id", "user", "userId", "Owner", "org", "team", "project", "acl"]
+)
+def test_a_file_of_two_owners_is_two_sources(
+    tmp_path: Path, embedding: HashEmbeddings, key: str
+) -> None:
     """Each call is of a process of its own, which knows nothing of the other."""
     for owner, fee in (("acme", 10), ("bolt", 20), ("acme", 30)):
         with MultiGranularFAISS(embedding, path=tmp_path / "store") as store:
@@ -152,14 +171,21 @@ def test_a_file_of_two_owners_is_two_sources(tmp_path: Path, embedding: HashEmbe
 
 def test_further_keys_keep_sources_apart(embedding: HashEmbeddings) -> None:
     with MultiGranularFAISS(embedding, source_key=("url", "site")) as store:
-        store.add_texts(["Page one.", "Page two."], [{"url": "fees", "site": site} for site in ("a", "b")])
+        store.add_texts(
+            ["Page one.", "Page two."], [{"url": "fees", "site": site} for site in ("a", "b")]
+        )
         store.add_texts(["Page three."], [{"url": "fees", "site": "b", "tenant": "other"}])
         assert texts(store) == ["Page one.", "Page three."]
 
 
 def test_langchains_index_goes_by_its_records(store: MultiGranularFAISS) -> None:
     records = InMemoryRecordManager(namespace="facts")
-    options = {"cleanup": "incremental", "source_id_key": "source", "key_encoder": "sha256", "batch_size": 2}
+    options = {
+        "cleanup": "incremental",
+        "source_id_key": "source",
+        "key_encoder": "sha256",
+        "batch_size": 2,
+    }
     many = pages(*[f"Page {number}." for number in range(5)])
     assert index(many, records, store, **options)["num_added"] == 5  # type: ignore[arg-type]
     assert len(texts(store)) == 5

@@ -10,7 +10,10 @@ import faiss
 import pytest
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from langchain_tests.integration_tests import RetrieversIntegrationTests, VectorStoreIntegrationTests
+from langchain_tests.integration_tests import (
+    RetrieversIntegrationTests,
+    VectorStoreIntegrationTests,
+)
 
 from factoid.store import GRANULARITIES
 from factoid.testing import ScriptedPropositionizer
@@ -24,11 +27,18 @@ SETTINGS = [
     pytest.param({"on_disk": False}, id="memory"),
     pytest.param({"similarity": "cosine", "on_disk": True}, id="cosine-disk"),
 ]
-MORE: list[dict[str, Any]] = [{"index": kind} for kind in ("HNSW32", "IVF8,Flat", "SQ8", "PQ3", "RaBitQ")]
+MORE: list[dict[str, Any]] = [
+    {"index": kind} for kind in ("HNSW32", "IVF8,Flat", "SQ8", "PQ3", "RaBitQ")
+]
 MORE += [{"index": "Flat"}, {"mmap": True, "dtype": "float16"}, {"granularities": ("passage",)}]
-SETTINGS += [pytest.param(options | {"on_disk": True}, id=str(options), marks=pytest.mark.slow) for options in MORE]
 SETTINGS += [
-    pytest.param({"device": "cuda", "index": kind, "on_disk": True}, id=f"cuda-{kind}", marks=ON_GPU)
+    pytest.param(options | {"on_disk": True}, id=str(options), marks=pytest.mark.slow)
+    for options in MORE
+]
+SETTINGS += [
+    pytest.param(
+        {"device": "cuda", "index": kind, "on_disk": True}, id=f"cuda-{kind}", marks=ON_GPU
+    )
     for kind in ("auto", "Flat", "IVF8,Flat", "SQ8")
 ]
 

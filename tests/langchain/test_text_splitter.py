@@ -28,7 +28,9 @@ def test_passages_are_their_spans_and_know_their_place() -> None:
     ]
     assert PassageTextSplitter().split_text(TEXT) == [chunk.page_content for chunk in chunks]
     for chunk in chunks:
-        assert chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+        assert (
+            chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+        )
     assert chunks[1].metadata == {
         "source": "kakapo.md",
         "granularity": "passage",
@@ -46,15 +48,25 @@ def test_propositions_know_passage_and_source(propositionizer: ScriptedPropositi
     passages = PassageTextSplitter().split_documents([source])
     chunks = PropositionTextSplitter(propositionizer).split_documents([source])
     assert "it cannot fly." in [chunk.page_content for chunk in chunks]
-    assert {chunk.metadata["passage_id"] for chunk in chunks} == {passage.id for passage in passages}
+    assert {chunk.metadata["passage_id"] for chunk in chunks} == {
+        passage.id for passage in passages
+    }
     for chunk in chunks:
-        assert chunk.metadata.items() >= {"granularity": "proposition", "parent_id": "k", "title": "Kakapo"}.items()
+        assert (
+            chunk.metadata.items()
+            >= {"granularity": "proposition", "parent_id": "k", "title": "Kakapo"}.items()
+        )
     flies = next(chunk for chunk in chunks if chunk.page_content == "it cannot fly.")
     assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "it cannot fly."
 
 
 def test_the_callers_keys_are_never_lost(propositionizer: ScriptedPropositionizer) -> None:
-    metadata: dict[str, Any] = {"title": None, "section": "Birds", "start_index": 7, "source_start_index": 9}
+    metadata: dict[str, Any] = {
+        "title": None,
+        "section": "Birds",
+        "start_index": 7,
+        "source_start_index": 9,
+    }
     metadata |= {"granularity": "page", "tags": ["bird"]}
     first, second = PassageTextSplitter().create_documents([TEXT], [metadata])
     first.metadata["tags"].append("changed")

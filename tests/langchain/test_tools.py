@@ -30,8 +30,14 @@ from tests.scripted_models import LangChainAgentModel, langchain_call
 
 OLM = "The olm lives in caves. It has no eyes.\n\nIt can go without food for years. It breathes through gills."
 DOCUMENTS = [
-    Document(OLM, metadata={"title": "Olm", "page": 12, "kind": "animal", "tags": ["blind"]}, id="olm"),
-    Document("The kakapo cannot fly. It lives in New Zealand.", metadata={"title": "Kakapo", "kind": "bird"}, id="kakapo"),
+    Document(
+        OLM, metadata={"title": "Olm", "page": 12, "kind": "animal", "tags": ["blind"]}, id="olm"
+    ),
+    Document(
+        "The kakapo cannot fly. It lives in New Zealand.",
+        metadata={"title": "Kakapo", "kind": "bird"},
+        id="kakapo",
+    ),
 ]
 
 
@@ -53,9 +59,14 @@ def test_search(store):
     message = called(search_tool(retriever), question="Which animal has no eyes?")
     expected = retriever.invoke("Which animal has no eyes?")
     assert message.artifact == expected
-    assert [matches_of(document) for document in message.artifact] == [matches_of(document) for document in expected]
+    assert [matches_of(document) for document in message.artifact] == [
+        matches_of(document) for document in expected
+    ]
     first, second = message.content.split("\n\n")
-    assert first == f"[1] Olm, page 12 (id: {expected[0].id})\n- It has no eyes.\n- The olm lives in caves.\n> The olm lives in caves. It has no eyes."
+    assert (
+        first
+        == f"[1] Olm, page 12 (id: {expected[0].id})\n- It has no eyes.\n- The olm lives in caves.\n> The olm lives in caves. It has no eyes."
+    )
     assert second.startswith("[2] ")
     assert message.status == "success"
 
@@ -63,7 +74,10 @@ def test_search(store):
 async def test_search_async(store):
     retriever = MultiGranularRetriever(store=store, k=2)
     tool = search_tool(retriever, name="search_animals", description="Facts about animals.")
-    assert (tool.name, tool.description.startswith("Facts about animals. Text of")) == ("search_animals", True)
+    assert (tool.name, tool.description.startswith("Facts about animals. Text of")) == (
+        "search_animals",
+        True,
+    )
     assert {*tool.args} == {"question"}
     call = {"name": tool.name, "args": {"question": "no eyes"}, "id": "1", "type": "tool_call"}
     assert await tool.ainvoke(call) == called(tool, question="no eyes")
@@ -72,11 +86,18 @@ async def test_search_async(store):
 def test_whole_documents_and_other_retrievers(store):
     class Other(BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
-            return [Document("A text.\n[2] A lie", metadata={"title": "T\n[3] x", "odd": object(), "page_label": "iv"})]
+            return [
+                Document(
+                    "A text.\n[2] A lie",
+                    metadata={"title": "T\n[3] x", "odd": object(), "page_label": "iv"},
+                )
+            ]
 
     message = called(search_tool(Other()), question="x")
     assert message.content == "[1] T [3] x, page iv\n> A text.\n> [2] A lie"
-    message = called(search_tool(MultiGranularRetriever(store=store, k=1, parents="document")), question="kakapo")
+    message = called(
+        search_tool(MultiGranularRetriever(store=store, k=1, parents="document")), question="kakapo"
+    )
     assert "[1] Kakapo (id: kakapo)" in message.content
     nothing = MultiGranularRetriever(store=store, filter={"kind": "plant"})
     assert called(search_tool(nothing), question="x").content == "nothing was found"
@@ -97,7 +118,12 @@ def test_read_more_around_the_second(store):
 
 
 @pytest.mark.parametrize(
-    "options", [{"filter": {"kind": "animal"}}, {"document_ids": ["olm"]}, {"search_kwargs": {"filter": {"kind": "animal"}}}]
+    "options",
+    [
+        {"filter": {"kind": "animal"}},
+        {"document_ids": ["olm"]},
+        {"search_kwargs": {"filter": {"kind": "animal"}}},
+    ],
 )
 def test_read_tool_stays_behind_the_wall_of_its_retriever(store, options):
     retriever = MultiGranularRetriever(store=store, **options)
@@ -148,26 +174,37 @@ def read_the_first(messages):
 
 def scripted():
     return LangChainAgentModel(
-        steps=[langchain_call("search_documents", question="no eyes"), read_the_first, AIMessage(ANSWER, id="answer")]
+        steps=[
+            langchain_call("search_documents", question="no eyes"),
+            read_the_first,
+            AIMessage(ANSWER, id="answer"),
+        ]
     )
 
 
 def check(messages):
     """Check the messages of an agent that searched, read more, answered and cited."""
     sources = documents_of(messages)
-    assert [message.status for message in messages if isinstance(message, ToolMessage)] == ["success"] * 2
+    assert [message.status for message in messages if isinstance(message, ToolMessage)] == [
+        "success"
+    ] * 2
     assert len({source.id for source in sources}) == len(sources) >= 2
     final = messages[-1]
     assert final.id == "answer"
     assert re.sub(r" \[\d+\]", "", final.text) == ANSWER
     citations = citations_of(final)
-    assert [citation["claim"] for citation in citations] == ["The olm has no eyes.", "It can go without food for years."]
+    assert [citation["claim"] for citation in citations] == [
+        "The olm has no eyes.",
+        "It can go without food for years.",
+    ]
     for citation in citations:
         source = sources[citation["number"] - 1]
         assert citation["source_id"] == source.id
         assert citation["cited_text"] in source.page_content
     blocks = [block for block in final.content_blocks if block["type"] == "text"]
-    assert {annotation["type"] for block in blocks for annotation in block["annotations"]} == {"citation"}
+    assert {annotation["type"] for block in blocks for annotation in block["annotations"]} == {
+        "citation"
+    }
 
 
 def test_a_graph_that_cites(store):

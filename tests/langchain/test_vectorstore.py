@@ -35,8 +35,12 @@ def test_ids(store: MultiGranularFAISS) -> None:
 
 
 def test_from_texts(embedding: Any) -> None:
-    with MultiGranularFAISS.from_texts(["Ice floats."], embedding, [{"page": 1}], ids=["a"], path=None) as store:
-        assert store.get_by_ids(["a"]) == [Document(page_content="Ice floats.", metadata={"page": 1}, id="a")]
+    with MultiGranularFAISS.from_texts(
+        ["Ice floats."], embedding, [{"page": 1}], ids=["a"], path=None
+    ) as store:
+        assert store.get_by_ids(["a"]) == [
+            Document(page_content="Ice floats.", metadata={"page": 1}, id="a")
+        ]
 
 
 async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) -> None:
@@ -48,21 +52,31 @@ async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) 
     for awaited in (False, True):
         embedded: list[int] = []
         with MultiGranularFAISS(embedding, granularities=["passage"]) as store:
-            ids = await store.aadd_documents(documents()) if awaited else store.add_documents(documents())
+            ids = (
+                await store.aadd_documents(documents())
+                if awaited
+                else store.add_documents(documents())
+            )
             assert ids == [str(n) for n in range(600)]
             assert len({*embedded}) == 3  # batches
             assert len(store.similarity_search("row", k=999)) == 600
 
 
-async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, progress=True, granularities=GRANULARITIES) as store:
+async def test_a_progress_bar_over_documents(
+    embedding: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with MultiGranularFAISS(
+        embedding, propositionizer=SENTENCES, progress=True, granularities=GRANULARITIES
+    ) as store:
         store.add_documents([KAKAPO, OLM, TITAN])
         assert "3/3" in capsys.readouterr().err
         await store.aadd_documents([OLM])
         assert "1/1" in capsys.readouterr().err
 
 
-def test_metadata_are_plain_and_those_handed_out_the_callers_own(filled: MultiGranularFAISS) -> None:
+def test_metadata_are_plain_and_those_handed_out_the_callers_own(
+    filled: MultiGranularFAISS,
+) -> None:
     filled.similarity_search("parrot", k=1)[0].metadata["tags"].append("changed")
     assert filled.get_by_ids(["kakapo"]) == [KAKAPO]
     filled.add_texts(["Ice floats."], [{"published": date(2020, 1, 2)}], ids=["ice"])
@@ -70,7 +84,9 @@ def test_metadata_are_plain_and_those_handed_out_the_callers_own(filled: MultiGr
     assert found.metadata == {"published": "2020-01-02"}
 
 
-def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, embedding: Any) -> None:
+def test_bad_documents_are_refused_before_any_work(
+    filled: MultiGranularFAISS, embedding: Any
+) -> None:
     embedded = list(embedding.embedded)
     for bad, message in [
         ("text", "got str"),
@@ -95,9 +111,16 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
         "max_marginal_relevance_search_by_vector",
     ],
 )
-async def test_async_searches_give_the_same(filled: MultiGranularFAISS, embedding: Any, name: str) -> None:
+async def test_async_searches_give_the_same(
+    filled: MultiGranularFAISS, embedding: Any, name: str
+) -> None:
     query: Any = embedding.embed_query("parrot eyes") if "vector" in name else "parrot eyes"
-    options: dict[str, Any] = {"k": 2, "granularity": "sentence", "filter": {"year": {"$gt": 1700}}, "parents": "unit"}
+    options: dict[str, Any] = {
+        "k": 2,
+        "granularity": "sentence",
+        "filter": {"year": {"$gt": 1700}},
+        "parents": "unit",
+    }
     expected = getattr(filled, name)(query, **options)
     embedding.threads.clear()
     assert await getattr(filled, f"a{name}")(query, **options) == expected != []
@@ -110,7 +133,9 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete([])
     assert filled.get_by_ids(["kakapo", "olm", "titan"]) == [OLM, TITAN]
     (unit,) = filled.similarity_search("no eyes", k=1, parents="unit")
-    with pytest.raises(InvalidInputError, match="is the id of a proposition: delete it with unit_ids"):
+    with pytest.raises(
+        InvalidInputError, match="is the id of a proposition: delete it with unit_ids"
+    ):
         filled.delete([str(unit.id), "titan"])
     assert unit in filled.similarity_search("no eyes", k=99, parents="unit")
     filled.delete(unit_ids=[str(unit.id)])

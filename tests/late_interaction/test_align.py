@@ -24,7 +24,10 @@ def words(proposition: str, sentence: str = SENTENCE) -> list[str]:
         ("Dracula is a novel by Bram Stoker.", ["Dracula is a novel by Bram Stoker"]),
         ("Dracula features the protagonist.", ["Dracula", "features", "the protagonist"]),
         ("The protagonist is Count Dracula.", ["the protagonist"]),  # in the same order
-        ("Novels by Bram Stoker featured counts", ["novel by Bram Stoker", "features Count"]),  # other endings
+        (
+            "Novels by Bram Stoker featured counts",
+            ["novel by Bram Stoker", "features Count"],
+        ),  # other endings
         ("BRAM STOKER", ["Bram Stoker"]),
         ("Mary Shelley wrote Frankenstein.", []),
         ("…", []),
@@ -37,8 +40,12 @@ def test_words_of_a_proposition(proposition: str, expected: list[str]) -> None:
 
 def test_context_decides_between_equal_words() -> None:
     sentence = "The old bridge crosses the river and the new bridge crosses the road."
-    assert words("The new bridge crosses the road.", sentence) == ["the new bridge crosses the road"]
-    assert words("The old bridge crosses the river.", sentence) == ["The old bridge crosses the river"]
+    assert words("The new bridge crosses the road.", sentence) == [
+        "the new bridge crosses the road"
+    ]
+    assert words("The old bridge crosses the river.", sentence) == [
+        "The old bridge crosses the river"
+    ]
     assert align("A fact.", "… !") == []
 
 
@@ -46,7 +53,9 @@ WORDS = st.lists(st.sampled_from("red green blue".split()), max_size=8)
 
 
 @given(WORDS, WORDS)
-def test_aligned_words_are_those_of_the_proposition_in_order(proposition: list[str], sentence: list[str]) -> None:
+def test_aligned_words_are_those_of_the_proposition_in_order(
+    proposition: list[str], sentence: list[str]
+) -> None:
     spans = align(" ".join(proposition), " ".join(sentence))
     assert all(first[1] + 1 < second[0] for first, second in pairwise(spans))
     rest = iter(proposition)

@@ -49,16 +49,21 @@ def of_kind(store: UnitStore, kind: str) -> list:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parents", ["unit", "passage"])
-def test_hits_are_those_of_the_ranker_over_the_best_passages(store, ranker, kind: str, parents: Any) -> None:
+def test_hits_are_those_of_the_ranker_over_the_best_passages(
+    store, ranker, kind: str, parents: Any
+) -> None:
     best = store.search(QUERY, 5, granularity=kind)
     passages = [hit.unit for hit in best]
     children = {
-        passage.id: [unit for unit in of_kind(store, kind) if unit.parent_id == passage.id] for passage in passages
+        passage.id: [unit for unit in of_kind(store, kind) if unit.parent_id == passage.id]
+        for passage in passages
     }
     units = None if kind == "passage" else [children[passage.id] for passage in passages]
     expected = ranker.rank(QUERY, passages, kind, k=4, parents=parents, units=units)
     hits = store.search(QUERY, 4, granularity=kind, parents=parents, rerank=ranker, candidates=5)
-    assert [(hit.unit.id, hit.score) for hit in hits] == [(hit.unit.id, pytest.approx(hit.score)) for hit in expected]
+    assert [(hit.unit.id, hit.score) for hit in hits] == [
+        (hit.unit.id, pytest.approx(hit.score)) for hit in expected
+    ]
     stored = {unit.id: unit for unit in store.get(store.ids())}
     for hit, from_ranker in zip(hits, expected, strict=True):
         assert hit.unit == stored[hit.unit.id]
@@ -115,8 +120,15 @@ def test_documents_have_the_best_of_their_passages(store, ranker) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"lexical": 1}])
 def test_filters_are_applied_before(store, ranker, options: dict[str, Any]) -> None:
-    common: dict[str, Any] = {"granularity": "sentence", "parents": "unit", "rerank": ranker, **options}
-    odd = store.search("the warranty of a sensor at sea", 40, filter={"odd": 1}, candidates=3, **common)
+    common: dict[str, Any] = {
+        "granularity": "sentence",
+        "parents": "unit",
+        "rerank": ranker,
+        **options,
+    }
+    odd = store.search(
+        "the warranty of a sensor at sea", 40, filter={"odd": 1}, candidates=3, **common
+    )
     assert len(odd) == len([unit for unit in of_kind(store, "sentence") if unit.metadata["odd"]])
     assert {hit.unit.metadata["odd"] for hit in odd} == {1}
     one = store.search("the warranty of a sensor at sea", 9, document_ids=["tern"], **common)
@@ -138,7 +150,9 @@ def test_passages_of_a_store_that_searches_nothing_finer_are_cut_to_sentences(ra
             assert texts[hit.unit.document_id][hit.unit.start : hit.unit.end] == hit.unit.text
         passages = [hit.unit for hit in store.search(QUERY, 100)]
         expected = ranker.rank(QUERY, passages, "sentence", k=3)
-        assert [(hit.unit.id, hit.score) for hit in hits] == [(hit.unit.id, hit.score) for hit in expected]
+        assert [(hit.unit.id, hit.score) for hit in hits] == [
+            (hit.unit.id, hit.score) for hit in expected
+        ]
         [passage] = store.search(QUERY, 1, granularity="proposition", rerank=ranker)
         assert passage.unit.granularity is Granularity.PASSAGE
         assert passage.matches[0].unit.granularity is Granularity.PROPOSITION
@@ -187,6 +201,8 @@ def test_other_searches_and_writes_go_on_meanwhile(tmp_path: Path) -> None:
                 assert store.search("Rook", 1)[0].unit.document_id == "rook"
                 return super().encode_passages(texts)
 
-        hits = store.search(QUERY, 3, granularity="sentence", rerank=AnyGranularityRanker(Writing()))
+        hits = store.search(
+            QUERY, 3, granularity="sentence", rerank=AnyGranularityRanker(Writing())
+        )
         assert len(hits) == 3
         assert "rook" not in {hit.unit.document_id for hit in hits}

@@ -60,9 +60,13 @@ def test_scores_margins_and_order_equal_loops(method: Any) -> None:
     for citation, query in zip(sentence.citations, QUERIES[method], strict=True):
         (score, position), (following, _), *_ = ranking(query)
         assert citation.position == position
-        assert (citation.score, citation.margin) == pytest.approx((score, score - following), rel=1e-5)
+        assert (citation.score, citation.margin) == pytest.approx(
+            (score, score - following), rel=1e-5
+        )
         assert type(citation.score) is type(citation.margin) is float
-    assert sentence.numbers == tuple(dict.fromkeys(citation.number for citation in sentence.citations))
+    assert sentence.numbers == tuple(
+        dict.fromkeys(citation.number for citation in sentence.citations)
+    )
 
 
 @pytest.mark.parametrize("method", QUERIES)
@@ -72,9 +76,13 @@ def test_several_passages_can_be_cited_for_each_query(method: Any) -> None:
     for query in QUERIES[method]:
         (first, one), (second, two), (third, _), *_ = ranking(query)
         expected += [(one, first, first - second), (two, second, second - third)]
-    assert [citation.position for citation in sentence.citations] == [position for position, *_ in expected]
+    assert [citation.position for citation in sentence.citations] == [
+        position for position, *_ in expected
+    ]
     for citation, (_, score, margin) in zip(sentence.citations, expected, strict=True):
-        assert (citation.score, citation.margin) == pytest.approx((score, margin), rel=1e-5, abs=1e-5)
+        assert (citation.score, citation.margin) == pytest.approx(
+            (score, margin), rel=1e-5, abs=1e-5
+        )
     [alone] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES[:1]).sentences
     assert {citation.position for citation in alone.citations} == {0}
 
@@ -82,10 +90,17 @@ def test_several_passages_can_be_cited_for_each_query(method: Any) -> None:
 def test_a_bare_proposition_is_encoded_without_its_sentence() -> None:
     encoder = WordVectors()
     encoder.encode_query = asked = Mock(wraps=encoder.encode_query)  # type: ignore[method-assign]
-    options: Any = {"propositionizer": ScriptedPropositionizer(SCRIPT), "method": "bare proposition"}
+    options: Any = {
+        "propositionizer": ScriptedPropositionizer(SCRIPT),
+        "method": "bare proposition",
+    }
     cited = PropCite(encoder, **options).cite(SENTENCE, PASSAGES)
-    assert {call.args for call in asked.call_args_list} == {(text,) for text in [SENTENCE, *SCRIPT[SENTENCE]]}
-    texts_of_claims = [[cited.text[start:end] for start, end in citation.spans] for citation in cited.citations]
+    assert {call.args for call in asked.call_args_list} == {
+        (text,) for text in [SENTENCE, *SCRIPT[SENTENCE]]
+    }
+    texts_of_claims = [
+        [cited.text[start:end] for start, end in citation.spans] for citation in cited.citations
+    ]
     assert texts_of_claims == [["the Vasa was shown"], ["Anna Berg was born in Oslo"]]
 
 
@@ -103,7 +118,9 @@ def test_spans_lie_in_the_cited_answer() -> None:
     assert cited.text[second.start : second.end] == second.text.strip()
     assert second.plain == SENTENCE
     for citation, words in zip(second.citations, PARTS, strict=True):
-        assert [word for start, end in citation.spans for word in cited.text[start:end].split()] == words
+        assert [
+            word for start, end in citation.spans for word in cited.text[start:end].split()
+        ] == words
     first = cited.sentences[0]  # no proposition was made of it
     [citation] = first.citations
     [(start, end)] = citation.spans
@@ -114,11 +131,19 @@ def test_spans_lie_in_the_cited_answer() -> None:
 def test_support_is_the_best_unit_of_the_cited_passage() -> None:
     document = Document(f"Preface.\n\n{OSLO}", title="People")
     start = document.text.index(OSLO)
-    passage = Unit("p", OSLO, "passage", document.id, document.id, start, len(document.text), title="People")  # type: ignore[arg-type]
+    passage = Unit(
+        "p", OSLO, "passage", document.id, document.id, start, len(document.text), title="People"
+    )  # type: ignore[arg-type]
     ranker = AnyGranularityRanker(WordVectors())
-    [citation] = PropCite(ranker, method="sentence").cite("Anna Berg was born.", [passage]).citations
+    [citation] = (
+        PropCite(ranker, method="sentence").cite("Anna Berg was born.", [passage]).citations
+    )
     support = citation.support
-    assert document.text[support.unit.start : support.unit.end] == support.unit.text == "Anna Berg was born in Oslo."
+    assert (
+        document.text[support.unit.start : support.unit.end]
+        == support.unit.text
+        == "Anna Berg was born in Oslo."
+    )
     assert citation.passage is passage
     hits = ranker.rank("Anna Berg was born.", [passage])
     assert (support.unit, support.score) == (hits[0].unit, pytest.approx(hits[0].score))
@@ -150,7 +175,9 @@ def test_the_margin_decides() -> None:
         ]
         assert cite.last_report is not None
         assert cite.last_report.below_margin == sum(margin < least for margin in margins)
-    assert citer(min_margin=0.1).cite(SENTENCE, [OSLO, OSLO]).text == SENTENCE, "equal passages have no margin"
+    assert citer(min_margin=0.1).cite(SENTENCE, [OSLO, OSLO]).text == SENTENCE, (
+        "equal passages have no margin"
+    )
 
 
 def test_what_claims_nothing_is_not_cited() -> None:
@@ -161,7 +188,11 @@ def test_what_claims_nothing_is_not_cited() -> None:
     assert [bool(number) for number in numbers] == [False] * 4 + [True]
     assert str(cited) == cited.text == answer.replace("[9]", f"[{numbers[-1][0]}]")
     assert cite.last_report is not None
-    assert (cite.last_report.sentences, cite.last_report.silent, cite.last_report.claims) == (5, 4, 1)
+    assert (cite.last_report.sentences, cite.last_report.silent, cite.last_report.claims) == (
+        5,
+        4,
+        1,
+    )
     assert whole().cite(" \n ", PASSAGES).text == " \n "
     assert whole().cite("", PASSAGES) == CitedAnswer()
 
@@ -177,8 +208,14 @@ def test_what_claims_nothing_is_not_cited() -> None:
         ("In her words:\n\nBerlin slept.", [False, True]),
     ],
 )
-def test_lead_ins_of_lists_and_headers_of_tables_are_not_cited(answer: str, cited: list[bool]) -> None:
-    sentences = [sentence for sentence in whole().cite(answer, PASSAGES).sentences if sentence.start < sentence.end]
+def test_lead_ins_of_lists_and_headers_of_tables_are_not_cited(
+    answer: str, cited: list[bool]
+) -> None:
+    sentences = [
+        sentence
+        for sentence in whole().cite(answer, PASSAGES).sentences
+        if sentence.start < sentence.end
+    ]
     assert [bool(sentence.citations) for sentence in sentences] == cited
     assert list(whole().stream(answer, PASSAGES)) == list(whole().cite(answer, PASSAGES).sentences)
 
@@ -204,10 +241,16 @@ def test_what_stands_for_propositions_is_counted() -> None:
     report = cite.last_report
     assert report is not None
     assert (report.claims, report.whole) == (3, 1)
-    assert [citation.claim for citation in cited.citations] == ["Anna sang.", "Nobody came.", "Oslo is."]
+    assert [citation.claim for citation in cited.citations] == [
+        "Anna sang.",
+        "Nobody came.",
+        "Oslo is.",
+    ]
 
 
-def test_a_proposition_that_shares_no_word_counts_as_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proposition_that_shares_no_word_counts_as_the_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("factoid.late_interaction.cite.align", lambda proposition, sentence: [])
     cite = citer()
     [sentence] = cite.cite(SENTENCE, PASSAGES).sentences
@@ -221,8 +264,14 @@ def test_passages_and_sentences_are_encoded_once() -> None:
     script = ScriptedPropositionizer(lambda unit: [unit.text])
     cite = PropCite(WordVectors(), propositionizer=script)
     cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
-    assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
-    list(cite.stream((chunk for chunk in ("Anna sang. Berlin", " slept. Anna sang.")), iter(PASSAGES)))
+    assert [[unit.text for unit in call] for call in script.calls] == [
+        ["Anna sang.", "Berlin slept."]
+    ]
+    list(
+        cite.stream(
+            (chunk for chunk in ("Anna sang. Berlin", " slept. Anna sang.")), iter(PASSAGES)
+        )
+    )
     assert cite.ranker.encoder.encoded == 2 * PASSAGES  # type: ignore[attr-defined]
 
 
@@ -323,7 +372,10 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "words"}, "method must be one of proposition, bare proposition, sentence, got 'words'"),
+        (
+            {"method": "words"},
+            "method must be one of proposition, bare proposition, sentence, got 'words'",
+        ),
         ({"passages": 0}, "passages"),
         ({"passages": 2, "min_margin": 1.0}, "min_margin decides about the best passage"),
         ({"propositionizer": "syntax"}, "expected a propositionizer"),

@@ -17,7 +17,10 @@ def test_a_tiny_colbert_cites_by_words(checkpoint: str, request: pytest.FixtureR
     folder: Path = request.getfixturevalue(checkpoint)
     answer = "Anna Berg, who was born in Oslo, moved to Berlin. The Vasa sank on its first voyage."
     cited = PropCite(folder).cite(answer, PASSAGES)
-    assert cited.text == "Anna Berg, who was born in Oslo, moved to Berlin [2]. The Vasa sank on its first voyage [3]."
+    assert (
+        cited.text
+        == "Anna Berg, who was born in Oslo, moved to Berlin [2]. The Vasa sank on its first voyage [3]."
+    )
     assert {citation.support.unit.text for citation in cited.citations} == {
         "Anna Berg was born in Oslo.",
         "She moved to Berlin.",

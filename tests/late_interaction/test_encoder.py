@@ -36,7 +36,9 @@ def stanford(folder: Path, text: str, *, query: bool = False) -> tuple[list[str]
 
     weights = load_file(folder / "model.safetensors")
     bert = transformers.BertModel(transformers.BertConfig.from_pretrained(folder)).eval()
-    bert.load_state_dict({name.removeprefix("bert."): value for name, value in weights.items() if "bert." in name})
+    bert.load_state_dict(
+        {name.removeprefix("bert."): value for name, value in weights.items() if "bert." in name}
+    )
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     words = tokenizer.tokenize(text)
     tokens = ["[CLS]", "[unused0]" if query else "[unused1]", *words, "[SEP]"]
@@ -86,10 +88,14 @@ def test_every_word_of_a_long_passage_has_one_token(encoder: LateInteractionEnco
     assert words == sorted(set(words))
     assert [LONG[start:end] for start, end in words] == LONG.replace(".", "").split()
     assert encoded.windows > 2
-    assert (encoded.spans[:, 1] == 0).sum() == 3 * encoded.windows  # [CLS], marker and [SEP] of each
+    assert (
+        encoded.spans[:, 1] == 0
+    ).sum() == 3 * encoded.windows  # [CLS], marker and [SEP] of each
 
 
-def test_tokens_come_from_the_window_in_which_they_stand_further_inside(encoder: LateInteractionEncoder) -> None:
+def test_tokens_come_from_the_window_in_which_they_stand_further_inside(
+    encoder: LateInteractionEncoder,
+) -> None:
     [encoded] = encoder.encode_passages([LONG])
     windows = _windows(LONG, encoder._model().tokenizer, DOCUMENT_LENGTH - 3)
     assert len(windows) == encoded.windows
@@ -98,42 +104,66 @@ def test_tokens_come_from_the_window_in_which_they_stand_further_inside(encoder:
         [alone] = encoder.encode_passages([LONG[start:end]])
         for (first, last), vector in zip(alone.spans.tolist(), alone.vectors, strict=True):
             if last:
-                before, behind = first if start else 10**6, end - start - last if end < len(LONG) else 10**6
-                candidates.setdefault((start + first, start + last), []).append((min(before, behind), vector))
+                before, behind = (
+                    first if start else 10**6,
+                    end - start - last if end < len(LONG) else 10**6,
+                )
+                candidates.setdefault((start + first, start + last), []).append(
+                    (min(before, behind), vector)
+                )
     assert any(len(of_token) > 1 for of_token in candidates.values())
     for span, vector in zip(encoded.spans.tolist(), encoded.vectors, strict=True):
         if span[1]:
             of_token = candidates[tuple(span)]
-            taken = max(inside for inside, other in of_token if np.allclose(vector, other, atol=1e-5))
+            taken = max(
+                inside for inside, other in of_token if np.allclose(vector, other, atol=1e-5)
+            )
             assert (
                 taken >= max(inside for inside, _ in of_token) - max(map(len, WORDS)) - 2
             )  # windows end between words
 
 
 TEXTS = st.text(
-    st.sampled_from("ab é日本,.\n\u200b’") | st.characters(codec="utf-8", max_codepoint=0x3FF), max_size=160
+    st.sampled_from("ab é日本,.\n\u200b’") | st.characters(codec="utf-8", max_codepoint=0x3FF),
+    max_size=160,
 )
 
 
 @settings(max_examples=40, deadline=None)
-@given(text=TEXTS | st.lists(st.sampled_from([*WORDS, "x" * 30, "1628,"]), max_size=60).map(" ".join))
+@given(
+    text=TEXTS | st.lists(st.sampled_from([*WORDS, "x" * 30, "1628,"]), max_size=60).map(" ".join)
+)
 def test_nothing_is_cut_off(encoder: LateInteractionEncoder, text: str) -> None:
     """The characters that tokens stand for are the same, however many windows the text is read in."""
     wide = LateInteractionEncoder(encoder._model(), max_tokens=POSITIONS)
     [narrow], [wide_tokens] = encoder.encode_passages([text]), wide.encode_passages([text])
-    offsets = encoder._model().tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    offsets = encoder._model().tokenizer(
+        text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    )
     tokens = zip(offsets.tokens(), offsets["offset_mapping"], strict=True)
-    expected = {at for token, (start, end) in tokens if token not in string.punctuation for at in range(start, end)}
+    expected = {
+        at
+        for token, (start, end) in tokens
+        if token not in string.punctuation
+        for at in range(start, end)
+    }
     for encoded in (narrow, wide_tokens):
         characters = {at for start, end in encoded.spans.tolist() for at in range(start, end)}
         assert characters == {at for at in expected if not text[at].isspace()}
 
 
-def test_the_limit_is_the_models_or_ones_own(colbert: Path, encoder: LateInteractionEncoder) -> None:
+def test_the_limit_is_the_models_or_ones_own(
+    colbert: Path, encoder: LateInteractionEncoder
+) -> None:
     text = " ".join(WORDS[: DOCUMENT_LENGTH - 3])
     assert encoder.encode_passages([text])[0].windows == 1
     assert encoder.encode_passages([f"{text} oslo"])[0].windows == 2
-    assert LateInteractionEncoder(colbert, max_tokens=POSITIONS).encode_passages([f"{text} oslo"])[0].windows == 1
+    assert (
+        LateInteractionEncoder(colbert, max_tokens=POSITIONS)
+        .encode_passages([f"{text} oslo"])[0]
+        .windows
+        == 1
+    )
     assert LateInteractionEncoder(colbert, max_tokens=10**6).encode_passages([LONG])[0].windows > 1
     with pytest.raises(InvalidInputError, match="at least 16 tokens"):
         LateInteractionEncoder(colbert, max_tokens=16).encode_passages([text])
@@ -141,7 +171,9 @@ def test_the_limit_is_the_models_or_ones_own(colbert: Path, encoder: LateInterac
 
 def test_markers(encoder: LateInteractionEncoder, marked: Path) -> None:
     assert not encoder.has_finer_marker()
-    np.testing.assert_array_equal(encoder.encode_query(QUERY, finer=True).vectors, encoder.encode_query(QUERY).vectors)
+    np.testing.assert_array_equal(
+        encoder.encode_query(QUERY, finer=True).vectors, encoder.encode_query(QUERY).vectors
+    )
     two = LateInteractionEncoder(str(marked))
     assert two.has_finer_marker()
     coarse, finer = two.encode_query(QUERY), two.encode_query(QUERY, finer=True)
@@ -149,7 +181,9 @@ def test_markers(encoder: LateInteractionEncoder, marked: Path) -> None:
     np.testing.assert_array_equal(coarse.spans, finer.spans)
     assert not np.allclose(coarse.vectors[1], finer.vectors[1])
     np.testing.assert_allclose(
-        two.encode_passages([PASSAGE])[0].vectors, encoder.encode_passages([PASSAGE])[0].vectors, atol=1e-6
+        two.encode_passages([PASSAGE])[0].vectors,
+        encoder.encode_passages([PASSAGE])[0].vectors,
+        atol=1e-6,
     )
 
 
@@ -171,10 +205,17 @@ def test_constructors_load_nothing(encoder: LateInteractionEncoder) -> None:
     assert isinstance(lazy, TokenEncoder)
     assert lazy._loaded is None
     code = "import sys, factoid; factoid.AnyGranularityRanker('no/such-model'); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "False\n"
+    )
 
 
-def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     message = r"'sentence_transformers' is not installed\. Run: pip install \"factoid\[models\]\""
     with pytest.raises(MissingDependencyError, match=message) as raised:

@@ -38,12 +38,17 @@ def test_sentences_are_ranked_by_their_own_and_their_passages_score() -> None:
     expected = {}
     for passage in PASSAGES:
         for sentence in passage.split(". "):
-            own, around = score(query, bare(sentence), "finer"), score(query, whole(passage), "query")
+            own, around = (
+                score(query, bare(sentence), "finer"),
+                score(query, whole(passage), "query"),
+            )
             expected[sentence.rstrip(".")] = (own + 0.7 * around, own, around)
     assert {hit.unit.text.rstrip(".") for hit in hits} == expected.keys()
     for hit in hits:
         total, own, around = expected[hit.unit.text.rstrip(".")]
-        assert (hit.score, hit.parts["sentence"], hit.parts["passage"]) == pytest.approx((total, own, around), rel=1e-5)
+        assert (hit.score, hit.parts["sentence"], hit.parts["passage"]) == pytest.approx(
+            (total, own, around), rel=1e-5
+        )
         assert PASSAGES[hit.position][hit.unit.start : hit.unit.end] == hit.unit.text
         assert (hit.passage.text, hit.unit.parent_id) == (PASSAGES[hit.position], hit.passage.id)
         assert type(hit.score) is float
@@ -54,16 +59,26 @@ def test_passages_are_ranked_by_their_own_score() -> None:
     query, ranker = "where was anna born", AnyGranularityRanker(WordVectors())
     expected = {text: score(query, whole(text), "query") for text in PASSAGES}
     hits = ranker.rank(query, PASSAGES, "passage")
-    assert [hit.unit.text for hit in hits] == sorted(PASSAGES, key=expected.__getitem__, reverse=True)
-    assert [hit.score for hit in hits] == pytest.approx([expected[hit.unit.text] for hit in hits], rel=1e-5)
+    assert [hit.unit.text for hit in hits] == sorted(
+        PASSAGES, key=expected.__getitem__, reverse=True
+    )
+    assert [hit.score for hit in hits] == pytest.approx(
+        [expected[hit.unit.text] for hit in hits], rel=1e-5
+    )
     rolled_up = ranker.rank(query, PASSAGES, parents="passage")
     assert [(hit.unit, hit.score) for hit in rolled_up] == [(hit.unit, hit.score) for hit in hits]
     sentences = ranker.rank(query, PASSAGES)
     for hit in rolled_up:
-        assert hit.matches == (next(sentence for sentence in sentences if sentence.position == hit.position),)
+        assert hit.matches == (
+            next(sentence for sentence in sentences if sentence.position == hit.position),
+        )
 
 
-@given(st.integers(1, 8), st.sampled_from(["sentence", "passage"]), st.sampled_from(["unit", "passage"]))
+@given(
+    st.integers(1, 8),
+    st.sampled_from(["sentence", "passage"]),
+    st.sampled_from(["unit", "passage"]),
+)
 def test_k_hits_are_the_first_of_all(k: int, granularity: str, parents) -> None:
     ranker = AnyGranularityRanker(WordVectors())
     every = ranker.rank("anna", PASSAGES, granularity, parents=parents)
@@ -72,7 +87,9 @@ def test_k_hits_are_the_first_of_all(k: int, granularity: str, parents) -> None:
 
 
 def test_units_keep_their_place_in_the_document_and_their_headings() -> None:
-    document = Document(f"# Ships\n\n{VASA}\n\n# People\n\n{OSLO}", title="Book", metadata={"year": 1})
+    document = Document(
+        f"# Ships\n\n{VASA}\n\n# People\n\n{OSLO}", title="Book", metadata={"year": 1}
+    )
     encoder = WordVectors()
     passages = split_passages(document, min_words=0)
     hits = AnyGranularityRanker(encoder).rank("anna", passages)
@@ -91,7 +108,9 @@ def test_propositions_are_scored_by_their_words_in_the_sentence() -> None:
     ranker = AnyGranularityRanker(WordVectors(), propositionizer=ScriptedPropositionizer(script))
     query = "where did anna move"
     hits = {
-        hit.unit.text: hit for hit in ranker.rank(query, [OSLO, OSLO], Granularity.PROPOSITION) if hit.position == 0
+        hit.unit.text: hit
+        for hit in ranker.rank(query, [OSLO, OSLO], Granularity.PROPOSITION)
+        if hit.position == 0
     }
     around = score(query, whole(OSLO), "query")
     for text, words in {
@@ -105,7 +124,9 @@ def test_propositions_are_scored_by_their_words_in_the_sentence() -> None:
     assert (report.passages, report.unaligned) == (2, 0)
 
 
-def test_an_empty_alignment_falls_back_to_the_sentence_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_alignment_falls_back_to_the_sentence_and_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     script = {PARIS: ["Paris is the capital.", "It lies on a river."]}
     ranker = AnyGranularityRanker(WordVectors(), propositionizer=ScriptedPropositionizer(script))
     sentences = {hit.unit.text: hit.score for hit in ranker.rank("paris", [PARIS])}
@@ -135,7 +156,9 @@ def test_an_empty_passage_comes_last(granularity: str) -> None:
     hits = ranker.rank("Where was Anna born?", ["", "Cows eat grass."], granularity)
     assert [hit.unit.text for hit in hits] == ["Cows eat grass.", ""]
     assert hits[1].score == -np.inf
-    [first, second] = ranker.rank("Where was Anna born?", ["", "Cows eat grass."], granularity, parents="passage")
+    [first, second] = ranker.rank(
+        "Where was Anna born?", ["", "Cows eat grass."], granularity, parents="passage"
+    )
     assert (first.position, second.position) == (1, 0)
 
 
@@ -160,7 +183,11 @@ def test_nothing_to_rank() -> None:
         ([OSLO], {"parents": "document"}, "parents must be 'passage' or 'unit'"),
         ([OSLO], {"k": 0}, "k must be at least 1"),
         (OSLO, {}, "got a single text"),
-        ([Unit("1", "He ran.", Granularity.PROPOSITION, "d", "p", 5, 30)], {}, "give the passage that it comes from"),
+        (
+            [Unit("1", "He ran.", Granularity.PROPOSITION, "d", "p", 5, 30)],
+            {},
+            "give the passage that it comes from",
+        ),
     ],
 )
 def test_what_cannot_be_ranked(passages, options, message: str) -> None:
@@ -192,13 +219,18 @@ def test_a_long_passage_has_all_its_sentences(colbert: Path) -> None:
     ranker = AnyGranularityRanker(colbert)
     text = " ".join([VASA, *[PARIS] * 20, OSLO])
     hits = ranker.rank("Where was Anna Berg born?", [text])
-    assert sorted(hit.unit.start for hit in hits) == [unit.start for unit in split_sentences(hits[0].passage)]
+    assert sorted(hit.unit.start for hit in hits) == [
+        unit.start for unit in split_sentences(hits[0].passage)
+    ]
     assert hits[0].unit.text == "Anna Berg was born in Oslo."
     assert ranker.last_report.windowed == 1
 
 
 def test_the_finer_marker_is_for_units_only(colbert: Path, marked: Path) -> None:
-    one, two = (AnyGranularityRanker(folder).rank("Where was Anna born?", PASSAGES) for folder in (colbert, marked))
+    one, two = (
+        AnyGranularityRanker(folder).rank("Where was Anna born?", PASSAGES)
+        for folder in (colbert, marked)
+    )
     parts = [{hit.unit.text: hit.parts for hit in hits} for hits in (one, two)]
     for text, first in parts[0].items():
         second = parts[1][text]
@@ -211,7 +243,9 @@ def test_threads_share_a_model(colbert: Path) -> None:
     expected = ranker.rank("Where was Anna born?", PASSAGES)
 
     async def all_at_once():
-        return await asyncio.gather(*(ranker.arank("Where was Anna born?", PASSAGES) for _ in range(8)))
+        return await asyncio.gather(
+            *(ranker.arank("Where was Anna born?", PASSAGES) for _ in range(8))
+        )
 
     for hits in asyncio.run(all_at_once()):
         assert [hit.unit for hit in hits] == [hit.unit for hit in expected]

@@ -19,7 +19,9 @@ NUMBERS = st.floats(-8, 8, width=32)
 def cases(draw):
     """Query, passage and a mask of the query: vectors of any length and sign, all and no tokens included."""
     rows, columns, dim = draw(st.integers(0, 5)), draw(st.integers(0, 6)), draw(st.integers(1, 4))
-    query, passage = (draw(arrays(np.float32, (count, dim), elements=NUMBERS)) for count in (rows, columns))
+    query, passage = (
+        draw(arrays(np.float32, (count, dim), elements=NUMBERS)) for count in (rows, columns)
+    )
     return query, passage, draw(arrays(bool, rows))
 
 
@@ -50,11 +52,15 @@ def test_all_spans_of_a_passage_are_scored_at_once(case, data):
         assert scores.tolist() == pytest.approx(expected, rel=1e-5, abs=1e-3)
 
 
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8), st.integers(0, 25), st.integers(0, 25))
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8),
+    st.integers(0, 25),
+    st.integers(0, 25),
+)
 def test_a_token_is_in_a_span_if_they_share_a_character(pairs, start, end):
-    tokens = np.array([(first, first + length) if length else (0, 0) for first, length in pairs], np.int64).reshape(
-        -1, 2
-    )
+    tokens = np.array(
+        [(first, first + length) if length else (0, 0) for first, length in pairs], np.int64
+    ).reshape(-1, 2)
     expected = [bool(set(range(*token)) & set(range(start, end))) for token in tokens.tolist()]
     assert token_mask(tokens, [(start, end)]).tolist() == expected
     assert token_mask(tokens, []).tolist() == [False] * len(tokens)

@@ -18,7 +18,12 @@ from hypothesis.extra.numpy import arrays
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
-from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, span_scores
+from factoid.late_interaction import (
+    LateInteractionEncoder,
+    TokenVectorCache,
+    TokenVectors,
+    span_scores,
+)
 from factoid.store.token_cache import TOKENS
 from factoid.testing import HashEncoder
 from tests.late_interaction.test_rank import OSLO, PARIS, PASSAGES, VASA
@@ -79,13 +84,17 @@ def test_a_known_passage_is_not_encoded_again(tmp_path: Path, dtype) -> None:
 TOKENS_OF = st.tuples(st.integers(0, 6), st.integers(1, 9)).flatmap(
     lambda shape: st.tuples(
         arrays(np.float32, shape, elements=st.floats(-50, 50, width=32, allow_subnormal=False)),
-        arrays(np.float32, (3, shape[1]), elements=st.floats(-50, 50, width=32, allow_subnormal=False)),
+        arrays(
+            np.float32, (3, shape[1]), elements=st.floats(-50, 50, width=32, allow_subnormal=False)
+        ),
     )
 )
 
 
 @given(case=TOKENS_OF, dtype=st.sampled_from(DTYPES))
-def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFactory, case, dtype) -> None:
+def test_scores_are_within_the_stated_bound(
+    tmp_path_factory: pytest.TempPathFactory, case, dtype
+) -> None:
     """MaxSim moves by no more than its products: float16 rounds by 1/2048 of a component, int8 by 1/254 of the largest."""
     vectors, query = case
     cache = TokenVectorCache(tmp_path_factory.mktemp("cache") / "tokens", dtype=dtype)
@@ -96,14 +105,20 @@ def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFac
     assert stored.windows == 3
     np.testing.assert_array_equal(stored.spans, spans)
     largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
-    bound = {"float32": 0 * largest, "float16": np.abs(vectors) / 2048 + 2.0**-25, "int8": largest / 254}[dtype]
+    bound = {
+        "float32": 0 * largest,
+        "float16": np.abs(vectors) / 2048 + 2.0**-25,
+        "int8": largest / 254,
+    }[dtype]
     errors = np.abs(stored.vectors.astype(float) - vectors)
     assert (errors <= bound * (1 + 1e-4)).all()
     if len(vectors):
         product = (np.abs(query) @ np.broadcast_to(bound, vectors.shape).T).max(axis=1).sum()
         slack = 1e-4 * (1 + np.abs(query @ vectors.T).max())
         everything = [np.ones(len(vectors), bool)]
-        [rounded], [exact] = (span_scores(query @ tokens.T, everything) for tokens in (stored.vectors, vectors))
+        [rounded], [exact] = (
+            span_scores(query @ tokens.T, everything) for tokens in (stored.vectors, vectors)
+        )
         assert abs(rounded - exact) <= product + slack
 
 
@@ -124,7 +139,9 @@ def test_headings_models_and_dtypes_have_their_own_entries(tmp_path: Path) -> No
     [hit] = ranker.rank(QUERY, [titled], k=1)
     assert sources(ranker) == (1, 0)
     assert OSLO[hit.unit.start : hit.unit.end] == hit.unit.text
-    assert cached(path).rank(QUERY, [titled], k=1) == [hit]  # spans of stored tokens, too, count from the text
+    assert cached(path).rank(QUERY, [titled], k=1) == [
+        hit
+    ]  # spans of stored tokens, too, count from the text
     exact = cached(path, "float32")
     exact.rank(QUERY, [plain])
     assert sources(exact) == (1, 0)
@@ -141,10 +158,15 @@ def test_a_model_is_known_by_what_it_is(colbert: Path, tmp_path: Path) -> None:
     from sentence_transformers import MultiVectorEncoder
 
     copy = shutil.copytree(colbert, tmp_path / "copy")
-    one, same = LateInteractionEncoder(colbert, device="cpu"), LateInteractionEncoder(copy, device="cpu")
+    one, same = (
+        LateInteractionEncoder(colbert, device="cpu"),
+        LateInteractionEncoder(copy, device="cpu"),
+    )
     one.encode_passages([VASA])
     assert one.fingerprint() == same.fingerprint()
-    assert LateInteractionEncoder(copy, device="cpu", max_tokens=20).fingerprint() != one.fingerprint()
+    assert (
+        LateInteractionEncoder(copy, device="cpu", max_tokens=20).fingerprint() != one.fingerprint()
+    )
     model = MultiVectorEncoder(str(copy), device="cpu")
     with torch.no_grad():
         next(model.parameters()).view(-1)[7] += 1e-3
@@ -171,7 +193,9 @@ def test_dtypes_that_are_unknown() -> None:
         TokenVectorCache("tokens", dtype="float64")
 
 
-def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "tokens"
     expected = cached(file).rank(QUERY, PASSAGES[:2])
     monkeypatch.setattr(sqlite, "is_writable", lambda _: False)  # modes do not bind every user
@@ -219,8 +243,12 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
 def test_upkeep_of_a_store_with_token_vectors(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with UnitStore(folder, encoder=HashEncoder()) as store:
-        store.add_documents([Document(text, id=str(place)) for place, text in enumerate(PASSAGES)], min_words=0)
-        passages = [unit for unit in store.get(store.ids()) if unit.granularity is Granularity.PASSAGE]
+        store.add_documents(
+            [Document(text, id=str(place)) for place, text in enumerate(PASSAGES)], min_words=0
+        )
+        passages = [
+            unit for unit in store.get(store.ids()) if unit.granularity is Granularity.PASSAGE
+        ]
         assert store.stats()["token_bytes"] == 0
         ranker = AnyGranularityRanker(WordVectors(), cache=folder)
         ranker.encode_passages(passages)

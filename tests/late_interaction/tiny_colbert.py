@@ -27,13 +27,29 @@ def write_colbert(folder: Path, *, seed: int = 0, dim: int = 64) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     pieces = [*string.ascii_lowercase, *string.digits, *string.punctuation]
-    vocabulary = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = [
+        "[PAD]",
+        "[unused0]",
+        "[unused1]",
+        "[unused2]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+    ]
     vocabulary += [*dict.fromkeys([*pieces, *WORDS]), *(f"##{piece}" for piece in pieces[:36])]
     (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
-    tokenizer = transformers.BertTokenizer(str(folder / "vocab.txt"), do_lower_case=True, model_max_length=POSITIONS)
+    tokenizer = transformers.BertTokenizer(
+        str(folder / "vocab.txt"), do_lower_case=True, model_max_length=POSITIONS
+    )
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
-    sizes = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    sizes = {
+        "hidden_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     sizes |= {"vocab_size": len(vocabulary), "max_position_embeddings": POSITIONS}
     config = transformers.BertConfig(architectures=["HF_ColBERT"], **sizes)
     model = transformers.BertModel(config).eval()
@@ -43,8 +59,17 @@ def write_colbert(folder: Path, *, seed: int = 0, dim: int = 64) -> Path:
         weights["linear.weight"] = torch.randn(dim, config.hidden_size)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     config.save_pretrained(folder)
-    settings = {"query_maxlen": QUERY_LENGTH, "doc_maxlen": DOCUMENT_LENGTH, "dim": dim, "mask_punctuation": True}
-    settings |= {"query_token_id": "[unused0]", "doc_token_id": "[unused1]", "attend_to_mask_tokens": False}
+    settings = {
+        "query_maxlen": QUERY_LENGTH,
+        "doc_maxlen": DOCUMENT_LENGTH,
+        "dim": dim,
+        "mask_punctuation": True,
+    }
+    settings |= {
+        "query_token_id": "[unused0]",
+        "doc_token_id": "[unused1]",
+        "attend_to_mask_tokens": False,
+    }
     (folder / "artifact.metadata").write_text(json.dumps(settings), encoding="utf-8")
     return folder
 

@@ -37,11 +37,15 @@ class WordVectors:
                 words.append((bare, (at, at + len(bare))))
             at += len(word)
         vectors = [self.vector(word, marker) for word, _ in words]
-        return TokenVectors(np.array(vectors, np.float32), np.array([span for _, span in words], np.int64))
+        return TokenVectors(
+            np.array(vectors, np.float32), np.array([span for _, span in words], np.int64)
+        )
 
     @staticmethod
     def vector(word: str, marker: str) -> np.ndarray:
-        seed = [ord(character) for character in word.lower() + (marker if marker == "finer" else "")]
+        seed = [
+            ord(character) for character in word.lower() + (marker if marker == "finer" else "")
+        ]
         return np.random.default_rng(seed).normal(-0.3, 1, 6)
 
 
@@ -55,7 +59,10 @@ def maxsim(query: Sequence[str], words: Sequence[str], marker: str = "query") ->
     def vector(word: str, marker: str) -> np.ndarray:
         return WordVectors.vector(word, marker).astype(np.float32).astype(float)
 
-    return sum(max(float(vector(one, marker) @ vector(other, "passage")) for other in words) for one in query)
+    return sum(
+        max(float(vector(one, marker) @ vector(other, "passage")) for other in words)
+        for one in query
+    )
 
 
 class TextVectors(WordVectors):
@@ -64,4 +71,6 @@ class TextVectors(WordVectors):
     def _encode(self, text: str, marker: str) -> TokenVectors:
         tokens = super()._encode(text, marker)
         generator = np.random.default_rng([ord(character) for character in text + marker])
-        return TokenVectors(generator.normal(-0.3, 1, tokens.vectors.shape).astype(np.float32), tokens.spans)
+        return TokenVectors(
+            generator.normal(-0.3, 1, tokens.vectors.shape).astype(np.float32), tokens.spans
+        )

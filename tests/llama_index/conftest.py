@@ -9,7 +9,11 @@ from llama_index.core.schema import TextNode
 
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
-from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+from llama_index_factoid import (
+    EncoderEmbedding,
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+)
 from tests.llama_index.nodes import by_sentence, corpus
 
 

@@ -44,24 +44,41 @@ def corpus(seed=0, documents=4, passages=5, children=3):
     for d in range(documents):
         for p in range(passages):
             node_id, meta = f"d{d}p{p}", {"year": 1990 + p, "lang": ["en", "de"][d % 2]}
-            made.append(node(node_id, random.normal(size=DIM) * 3, granularity="passage", document=f"d{d}", **meta))
+            made.append(
+                node(
+                    node_id,
+                    random.normal(size=DIM) * 3,
+                    granularity="passage",
+                    document=f"d{d}",
+                    **meta,
+                )
+            )
             for kind in ("sentence", "proposition"):
                 for c in range(children):
                     vector = random.normal(size=DIM) * random.uniform(0.1, 5)
                     made.append(
                         node(
-                            f"{node_id}{kind[0]}{c}", vector, granularity=kind, parent=node_id, document=f"d{d}", **meta
+                            f"{node_id}{kind[0]}{c}",
+                            vector,
+                            granularity=kind,
+                            parent=node_id,
+                            document=f"d{d}",
+                            **meta,
                         )
                     )
     return made
 
 
 def ask(vector, k=1, **fields):
-    return VectorStoreQuery(query_embedding=[float(value) for value in vector], similarity_top_k=k, **fields)
+    return VectorStoreQuery(
+        query_embedding=[float(value) for value in vector], similarity_top_k=k, **fields
+    )
 
 
 def where(key, value, operator="==", condition="and"):
-    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)], condition=condition)
+    return MetadataFilters(
+        filters=[MetadataFilter(key=key, value=value, operator=operator)], condition=condition
+    )
 
 
 def bare(given):

@@ -26,9 +26,18 @@ def test_bad_options_are_refused_at_once(options):
     ("call", "message"),
     [
         (lambda store: store.add([{"text": "x"}]), "expected nodes, got dict"),
-        (lambda store: store.get_nodes(filters={"year": 1}), "filters must be MetadataFilters, got dict"),
-        (lambda store: store.query(ask(np.ones(DIM), filters={})), "filters must be MetadataFilters, got dict"),
-        (lambda store: store.query(VectorStoreQuery(query_str="hello")), "has no embedding: give query_embedding"),
+        (
+            lambda store: store.get_nodes(filters={"year": 1}),
+            "filters must be MetadataFilters, got dict",
+        ),
+        (
+            lambda store: store.query(ask(np.ones(DIM), filters={})),
+            "filters must be MetadataFilters, got dict",
+        ),
+        (
+            lambda store: store.query(VectorStoreQuery(query_str="hello")),
+            "has no embedding: give query_embedding",
+        ),
         (lambda store: store.query(VectorStoreQuery(mode="sparse")), "query must be a str"),
         (lambda store: store.add([TextNode(text="x", id_="x")]), "node 'x' has no embedding"),
         (lambda store: store.add([node("x", np.ones(DIM), text="a\ud800")]), "lone surrogate"),
@@ -50,9 +59,9 @@ def test_metadata_as_readers_of_files_give_them_are_stored(store):
     [stored] = store.get_nodes(["x"])
     expected = {"day": "2024-05-01", "size": [3, 4], "n": 3}
     assert stored.metadata == stored.source_node.metadata == expected
-    assert store.query(ask(np.ones(DIM), 9, filters=where("day", "2024-01-01", ">")), granularity="passage").ids == [
-        "x"
-    ]
+    assert store.query(
+        ask(np.ones(DIM), 9, filters=where("day", "2024-01-01", ">")), granularity="passage"
+    ).ids == ["x"]
     assert written.metadata["size"] == (3, 4)
 
 
@@ -60,7 +69,12 @@ def test_a_granularity_that_the_store_lacks():
     store = MultiGranularFaissVectorStore(granularities=["passage"])
     with pytest.raises(InvalidInputError, match="no index of propositions"):
         store.query(ask([1, 0]), granularity="proposition")
-    for bad in ({"granularity": "paragraph"}, {"granularities": []}, {"parents": "x"}, {"granularty": "x"}):
+    for bad in (
+        {"granularity": "paragraph"},
+        {"granularities": []},
+        {"parents": "x"},
+        {"granularty": "x"},
+    ):
         with pytest.raises((TypeError, ValueError), match=next(iter(bad))):
             MultiGranularFaissVectorStore(**bad)
 
@@ -70,4 +84,7 @@ def test_nothing_to_be_found_is_an_error_and_not_an_empty_answer():
     store.add([node("f", [1, 0], granularity="proposition")])
     with pytest.raises(InvalidInputError, match="holds propositions, and no passages"):
         store.query(ask([1, 0]), granularity="passage")
-    assert store.query(VectorStoreQuery(query_str="olm", mode="text_search", similarity_top_k=1)).ids == []
+    assert (
+        store.query(VectorStoreQuery(query_str="olm", mode="text_search", similarity_top_k=1)).ids
+        == []
+    )

@@ -19,7 +19,9 @@ def documents(count):
 
 def test_worker_processes_share_the_cache(tmp_path):
     inner = Logging(tmp_path / "log")
-    pipeline = IngestionPipeline(transformations=[PropositionNodeParser(inner, cache=tmp_path / "cache")])
+    pipeline = IngestionPipeline(
+        transformations=[PropositionNodeParser(inner, cache=tmp_path / "cache")]
+    )
     nodes = pipeline.run(documents=documents(20), num_workers=2)
     assert len(nodes) == 40
     assert sorted((tmp_path / "log").read_text().splitlines()) == sorted(map(str, range(20)))
@@ -34,4 +36,6 @@ def test_a_parser_with_a_cache_is_saved_pickled_and_hashed_as_without(tmp_path):
     plain = PropositionNodeParser(Batching())
     assert pickle.loads(pickle.dumps(parser)).cache == str(tmp_path / "cache")
     assert parser.to_dict() == plain.to_dict()
-    assert get_transformation_hash(documents(1), parser) == get_transformation_hash(documents(1), plain)
+    assert get_transformation_hash(documents(1), parser) == get_transformation_hash(
+        documents(1), plain
+    )

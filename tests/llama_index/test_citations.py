@@ -31,7 +31,9 @@ from tests.late_interaction.word_vectors import WordVectors
 NODES = [
     NodeWithScore(node=TextNode(text=PARIS, id_="paris", metadata={"page": 1}), score=0.5),
     NodeWithScore(
-        node=TextNode(text=OSLO, id_="oslo", metadata={"title": "People", "url": "https://example.org/anna"})
+        node=TextNode(
+            text=OSLO, id_="oslo", metadata={"title": "People", "url": "https://example.org/anna"}
+        )
     ),
 ]
 METADATA = {"oslo": {"page": 2}}

@@ -44,7 +44,10 @@ def test_the_reader_and_langchains_transformer_give_the_same_parts(tmp_path):
 
 def test_references_are_left_out_by_default(tmp_path):
     path = tmp_path / "a.md"
-    path.write_text("# Wells\n\nThey are deep.\n\n## References\n\nBerg, K. Wells. Oslo, 1998.\n", encoding="utf-8")
+    path.write_text(
+        "# Wells\n\nThey are deep.\n\n## References\n\nBerg, K. Wells. Oslo, 1998.\n",
+        encoding="utf-8",
+    )
     parsed = DocumentIntelligenceNodeParser()([Document(text=path.read_text(encoding="utf-8"))])
     transformed = DocumentIntelligenceTransformer().transform_result(path)
     for parts in (DocumentIntelligenceReader().load_data(path), parsed, transformed):
@@ -75,7 +78,9 @@ def test_a_pipeline_with_summaries_that_point_at_tables():
     assert nodes[2].index_id == nodes[1].node_id
     assert {node.relationships[NodeRelationship.SOURCE].node_id for node in nodes} == {document.id_}
     assert {node.metadata["source"] for node in nodes} == {"wells.md"}
-    pipeline = IngestionPipeline(transformations=[DocumentIntelligenceNodeParser(), MultiGranularNodeParser()])
+    pipeline = IngestionPipeline(
+        transformations=[DocumentIntelligenceNodeParser(), MultiGranularNodeParser()]
+    )
     texts = [node.text for node in pipeline.run(documents=[document])]
     assert "In Table 1, New well has Depth (m) of 54." in texts
 
@@ -101,9 +106,14 @@ class Awaiting(LlamaIndexModel):
 async def test_a_summary_that_failed_is_left_out_and_async_awaits_the_model():
     result = samples()[FORM]["analyzeResult"]
     loaded = [Document(text=result["content"], metadata=result)]
-    nodes = DocumentIntelligenceNodeParser(summarizer=LlamaIndexModel(script=Lakes("Fixed Rows")))(loaded)
+    nodes = DocumentIntelligenceNodeParser(summarizer=LlamaIndexModel(script=Lakes("Fixed Rows")))(
+        loaded
+    )
     assert sum(isinstance(node, IndexNode) for node in nodes) == 3
-    for model in (LlamaIndexModel(script=Lakes("Fixed Rows")), Awaiting(script=Awaited("Fixed Rows"))):
+    for model in (
+        LlamaIndexModel(script=Lakes("Fixed Rows")),
+        Awaiting(script=Awaited("Fixed Rows")),
+    ):
         parser = DocumentIntelligenceNodeParser(summarizer=model)
         assert len(await parser.aget_nodes_from_documents(loaded)) == len(nodes)
 

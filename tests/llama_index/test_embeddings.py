@@ -29,7 +29,9 @@ def test_a_store_remembers_its_model(tmp_path, parser):
     with pytest.raises(EncoderMismatchError, match="queries would be embedded by 'MockEmbedding"):
         MultiGranularRetriever(store, other)
     store.close()
-    with pytest.raises(EncoderMismatchError, match=r"'HashEncoder\(256\)'.* opened with 'MockEmbedding"):
+    with pytest.raises(
+        EncoderMismatchError, match=r"'HashEncoder\(256\)'.* opened with 'MockEmbedding"
+    ):
         MultiGranularFaissVectorStore(tmp_path / "store", embed_model=other)
 
 
@@ -54,4 +56,6 @@ async def test_encoder_embedding(embed_model):
     assert [await embed_model.aget_query_embedding("The tower leans.")] == expected
     assert await embed_model.aget_text_embedding_batch(["The tower leans."]) == expected
     assert [await embed_model.aget_text_embedding("The tower leans.")] == expected
-    assert [pickle.loads(pickle.dumps(embed_model)).get_text_embedding("The tower leans.")] == expected
+    assert [
+        pickle.loads(pickle.dumps(embed_model)).get_text_embedding("The tower leans.")
+    ] == expected

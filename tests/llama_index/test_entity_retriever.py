@@ -12,14 +12,19 @@ from factoid.testing import HashEncoder
 from llama_index_factoid import EncoderEmbedding, EntityRetriever
 from tests.entities.rivers import RIVERS
 
-GLOSSARY = [Document(text=river.text, metadata={"title": river.title, **river.metadata}) for river in RIVERS]
+GLOSSARY = [
+    Document(text=river.text, metadata={"title": river.title, **river.metadata}) for river in RIVERS
+]
 
 
 class Rain(BaseRetriever):
     """Finds the same two nodes for every question."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [NodeWithScore(node=TextNode(text=f"rain {n}", id_=f"rain {n}"), score=0.5) for n in (1, 2)]
+        return [
+            NodeWithScore(node=TextNode(text=f"rain {n}", id_=f"rain {n}"), score=0.5)
+            for n in (1, 2)
+        ]
 
 
 def test_models_see_the_metadata_of_the_article_alone() -> None:
@@ -47,7 +52,9 @@ def test_bad_input() -> None:
 
 def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
     index = VectorStoreIndex.from_documents(GLOSSARY, embed_model=EncoderEmbedding(HashEncoder()))
-    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=index.as_retriever(similarity_top_k=4), hybrid=True)
+    retriever = EntityRetriever.from_documents(
+        GLOSSARY, fallback=index.as_retriever(similarity_top_k=4), hybrid=True
+    )
     found = retriever.retrieve("Is the Arve long?")
     assert [node.node.metadata["title"] for node in found].count("Arve") == 1
     assert len(found) == 4

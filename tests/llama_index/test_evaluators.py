@@ -24,12 +24,18 @@ class Retriever(BaseRetriever):
 
 async def evaluated(metrics, expected, texts=TEXTS):
     judge = RetrieverEvaluator(metrics=metrics, retriever=Retriever(texts))
-    return await judge.aevaluate("When?", expected_ids=["of another splitter"], expected_texts=expected)
+    return await judge.aevaluate(
+        "When?", expected_ids=["of another splitter"], expected_texts=expected
+    )
 
 
-@pytest.mark.parametrize("expected", [[TEXTS[1]], [TEXTS[0], "in 1956", "nobody was punished"], ["1628"]])
+@pytest.mark.parametrize(
+    "expected", [[TEXTS[1]], [TEXTS[0], "in 1956", "nobody was punished"], ["1628"]]
+)
 async def test_the_metrics_of_an_evaluator(expected):
-    found = (await evaluated([TextMetric(measure) for measure in MEASURES], expected)).metric_vals_dict
+    found = (
+        await evaluated([TextMetric(measure) for measure in MEASURES], expected)
+    ).metric_vals_dict
     assert list(found) == MEASURES
     for measure in MEASURES:
         same = evaluator(measure)(outputs=TEXTS, reference_outputs={"quotes": expected})
@@ -37,7 +43,9 @@ async def test_the_metrics_of_an_evaluator(expected):
 
 
 async def test_values():
-    result = await evaluated([TextMetric("R@5"), TextMetric("MRR")], [TEXTS[1], "nobody was punished"])
+    result = await evaluated(
+        [TextMetric("R@5"), TextMetric("MRR")], [TEXTS[1], "nobody was punished"]
+    )
     assert result.metric_vals_dict == {"R@5": 0.5, "MRR": 0.5}
     result = await evaluated([TextMetric("R@5", expected="answers")], ["1628", "in the year 1628"])
     assert result.metric_vals_dict == {"R@5": 1}
@@ -62,7 +70,9 @@ async def test_errors():
 
 
 async def test_answers():
-    result = await AnswerEvaluator("F1").aevaluate(query="When?", response="in 1628", reference=["the year 1628", "10 August"])
+    result = await AnswerEvaluator("F1").aevaluate(
+        query="When?", response="in 1628", reference=["the year 1628", "10 August"]
+    )
     assert (result.score, result.passing, result.query) == (pytest.approx(0.5), True, "When?")
     result = await AnswerEvaluator("EM").aevaluate(response="in 1628", reference="1628")
     assert (result.score, result.passing) == (0, False)
@@ -72,6 +82,8 @@ async def test_answers():
 async def test_a_batch_of_answers():
     runner = BatchEvalRunner({"F1": AnswerEvaluator()}, workers=2)
     results = await runner.aevaluate_response_strs(
-        queries=["When?", "Where?"], response_strs=["1628", "nowhere"], reference=["1628", "Stockholm"]
+        queries=["When?", "Where?"],
+        response_strs=["1628", "nowhere"],
+        reference=["1628", "Stockholm"],
     )
     assert [result.score for result in results["F1"]] == [1, 0]

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from factoid.errors import InvalidInputError
@@ -46,7 +51,9 @@ def check(filters):
         return
     raised = [i for i, result in enumerate(expected) if result is None]
     passed = [i for i, row in enumerate(METADATA) if matches(tree, row)]
-    assert [i for i in passed if i not in raised] == [i for i, result in enumerate(expected) if result]
+    assert [i for i in passed if i not in raised] == [
+        i for i, result in enumerate(expected) if result
+    ]
     assert passing(METADATA, tree) == passed
 
 
@@ -55,11 +62,17 @@ TEXTS, LISTS = ("text_match", "text_match_insensitive"), ("in", "nin", "any", "a
 
 @pytest.mark.parametrize("operator", FilterOperator)
 def test_every_operator(operator):
-    taken = {">": int | float | str, **dict.fromkeys(TEXTS, str), **dict.fromkeys(LISTS, list | str)}
+    taken = {
+        ">": int | float | str,
+        **dict.fromkeys(TEXTS, str),
+        **dict.fromkeys(LISTS, list | str),
+    }
     taken |= dict.fromkeys((">=", "<", "<="), taken[">"])
     for key in KEYS:
         for value in VALUES:
-            filters = MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
+            filters = MetadataFilters(
+                filters=[MetadataFilter(key=key, value=value, operator=operator)]
+            )
             if isinstance(value, taken.get(operator.value, object)):
                 check(filters)
                 continue

@@ -67,7 +67,9 @@ def test_query_engine_answers_from_the_passages(store, embed_model, parser):
     response = engine.query("Which tower leans?")
     assert TEXTS["pisa"] in str(response)
     assert "matches" not in str(response)
-    assert response.source_nodes[0].node.metadata["matches"][0]["text"] == "The tower of Pisa leans."
+    assert (
+        response.source_nodes[0].node.metadata["matches"][0]["text"] == "The tower of Pisa leans."
+    )
 
 
 def test_nodes_and_documents_change_through_the_index(store, embed_model, parser):

@@ -21,7 +21,9 @@ from tests.llama_index.nodes import ask, node
 from tests.test_encode import write_model
 
 
-@pytest.mark.parametrize("parser", [MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser])
+@pytest.mark.parametrize(
+    "parser", [MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser]
+)
 def test_parsers_are_made_from_defaults(parser):
     documents = [Document(text="The tower leans. It is old.", id_="d")]
     assert parser.from_defaults(words=50)(documents) == parser(words=50)(documents)
@@ -53,7 +55,9 @@ def test_a_store_made_on_a_laptop_opens_on_a_server(tmp_path):
         with MultiGranularFaissVectorStore(path, embed_model=model) as store:
             store.add([node("a", [1, 0])])
     tuned = MockEmbedding(2, model_name=str(write_model(tmp_path / "tuned", seed=1)))
-    with pytest.raises(EncoderMismatchError, match=r"same weights, .* of LlamaIndexEncoder") as caught:
+    with pytest.raises(
+        EncoderMismatchError, match=r"same weights, .* of LlamaIndexEncoder"
+    ) as caught:
         MultiGranularFaissVectorStore(path, embed_model=tuned)
     name = str(caught.value).split("name='")[1].split("'")[0]
     same = EncoderEmbedding(LlamaIndexEncoder(tuned, name=name))  # as it says

@@ -37,7 +37,9 @@ def test_granularities_option():
     nodes = parser([Document(text=TEXT)])
     assert {node.metadata["granularity"] for node in nodes} == {"passage"}
     assert parser.propositionizer.calls == []
-    sentences = MultiGranularNodeParser(by_sentence(), granularities=["sentence"])([Document(text=TEXT, id_="d")])
+    sentences = MultiGranularNodeParser(by_sentence(), granularities=["sentence"])(
+        [Document(text=TEXT, id_="d")]
+    )
     assert {relation(node, "PARENT") for node in sentences} == {"d"}
 
 

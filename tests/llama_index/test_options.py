@@ -68,7 +68,9 @@ WRONG = {
         "PassageNodeParser has no option 'chunk_size': did you mean 'words'",
     ),
     "rerank": (
-        lambda store, model: AnyGranularityRerank(ranker=AnyGranularityRanker(WordVectors()), granularty="x"),
+        lambda store, model: AnyGranularityRerank(
+            ranker=AnyGranularityRanker(WordVectors()), granularty="x"
+        ),
         "AnyGranularityRerank has no option 'granularty': did you mean 'granularity'",
     ),
 }
@@ -84,7 +86,12 @@ def test_a_wrong_option_is_named_with_who_was_called_and_the_right_one(store, em
 
 
 def test_a_wrong_value_is_refused_before_the_first_query(store, embed_model):
-    for options in ({"granularity": "words"}, {"expand": -1}, {"weights": 0.5}, {"mode": "mmr", "mmr_threshold": 2}):
+    for options in (
+        {"granularity": "words"},
+        {"expand": -1},
+        {"weights": 0.5},
+        {"mode": "mmr", "mmr_threshold": 2},
+    ):
         with pytest.raises(ValueError):
             MultiGranularRetriever(store, embed_model, **options)
     lean = MultiGranularFaissVectorStore(granularities=["passage"])
@@ -93,12 +100,17 @@ def test_a_wrong_value_is_refused_before_the_first_query(store, embed_model):
 
 
 def test_the_frameworks_own_names_work(embed_model):
-    nodes = [NodeWithScore(node=TextNode(text=text)) for text in ("An olm has no eyes.", "A kakapo is a parrot.")]
+    nodes = [
+        NodeWithScore(node=TextNode(text=text))
+        for text in ("An olm has no eyes.", "A kakapo is a parrot.")
+    ]
     ranker = AnyGranularityRerank(ranker=AnyGranularityRanker(WordVectors()), top_n=1)
     assert len(ranker.postprocess_nodes(nodes, QueryBundle("olm"))) == 1
     same = AnyGranularityRerank(ranker=AnyGranularityRanker(WordVectors()), **ranker.to_dict())
     assert same.top_n == 1
-    index = VectorStoreIndex.from_vector_store(MultiGranularFaissVectorStore(), embed_model=embed_model)
+    index = VectorStoreIndex.from_vector_store(
+        MultiGranularFaissVectorStore(), embed_model=embed_model
+    )
     index.insert_nodes([scored.node for scored in nodes])
     assert len(MultiGranularRetriever(index, similarity_top_k=1).retrieve("olm")) == 1
     assert len(index.as_retriever(similarity_top_k=1).retrieve("olm")) == 1
@@ -136,5 +148,7 @@ def test_a_wrong_option_of_what_builds_is_named_too(name):
 
 
 def test_right_options_of_what_builds():
-    parser = MultiGranularNodeParser.from_llm(MockLLM(), max_concurrency=2, words=20, cache=None, progress=False)
+    parser = MultiGranularNodeParser.from_llm(
+        MockLLM(), max_concurrency=2, words=20, cache=None, progress=False
+    )
     assert (parser.words, parser.progress, parser.propositionizer.max_concurrency) == (20, False, 2)

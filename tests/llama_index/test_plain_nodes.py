@@ -35,7 +35,9 @@ OTHER = "What was finished in 1372?"
 
 @pytest.fixture
 def index(embed_model, parser):
-    index = VectorStoreIndex.from_vector_store(MultiGranularFaissVectorStore(), embed_model=embed_model)
+    index = VectorStoreIndex.from_vector_store(
+        MultiGranularFaissVectorStore(), embed_model=embed_model
+    )
     index.insert_nodes(parser([Document(id_=own, text=text) for own, text in TEXTS.items()]))
     return index
 
@@ -79,9 +81,13 @@ def test_it_is_a_node_and_no_class_of_ours(results):
             assert matches_of(same) == matches_of(node)
 
 
-@pytest.mark.parametrize("serializer", [JsonSerializer(), PickleSerializer()], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "serializer", [JsonSerializer(), PickleSerializer()], ids=lambda each: type(each).__name__
+)
 def test_workflows_keep_it_in_their_context(results, serializer):
-    nodes = [result.node for result in results]  # LlamaIndex cannot read a NodeWithScore back, whoever made it
+    nodes = [
+        result.node for result in results
+    ]  # LlamaIndex cannot read a NodeWithScore back, whoever made it
     written = serializer.serialize({"nodes": nodes})
     again = serializer.deserialize(written)["nodes"]
     assert again == nodes
@@ -100,7 +106,9 @@ def test_docstores_and_pipelines_take_it(results, index, embed_model):
     ).run(nodes=nodes)
     assert [node.text for node in passed] == [node.text for node in nodes]
     plain = VectorStoreIndex(nodes=nodes, embed_model=embed_model)
-    assert plain.as_retriever(similarity_top_k=1).retrieve(QUESTION)[0].node.text in {node.text for node in nodes}
+    assert plain.as_retriever(similarity_top_k=1).retrieve(QUESTION)[0].node.text in {
+        node.text for node in nodes
+    }
 
 
 def test_synthesizers_show_models_the_text_and_not_what_was_found_out_about_it(results):
@@ -135,7 +143,9 @@ def test_documents_stay_documents(embed_model):
         filled.add_documents([CoreDocument(text, id=own) for own, text in TEXTS.items()])
         with MultiGranularFaissVectorStore() as store:
             store.client.merge(filled)
-            found = MultiGranularRetriever(store, embed_model, k=2, parents="document").retrieve(QUESTION)
+            found = MultiGranularRetriever(store, embed_model, k=2, parents="document").retrieve(
+                QUESTION
+            )
     assert {type(result.node) for result in found} == {TextDocument}
     assert found[0].node.node_id == "pisa"
     again = TextDocument.from_dict(found[0].node.to_dict())
@@ -148,6 +158,8 @@ def test_a_reranked_fact_says_nothing_of_the_passage_that_was_found(index):
     ranker = AnyGranularityRanker(WordVectors())
     facts = AnyGranularityRerank(ranker=ranker).postprocess_nodes(found, query_str=QUESTION)
     assert not {"matches", "neighbours"} & {key for fact in facts for key in fact.node.metadata}
-    passages = AnyGranularityRerank(ranker=ranker, parents="passage").postprocess_nodes(found, query_str=QUESTION)
+    passages = AnyGranularityRerank(ranker=ranker, parents="passage").postprocess_nodes(
+        found, query_str=QUESTION
+    )
     assert all(passage.node.metadata["neighbours"] for passage in passages)
     assert not any("source_matches" in passage.node.metadata for passage in passages)

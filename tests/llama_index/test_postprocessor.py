@@ -41,11 +41,15 @@ def test_sentences_come_back_as_nodes_with_their_place(chunks: list[NodeWithScor
         assert node.ref_doc_id == "document"
         assert node.parent_node is not None
         assert node.parent_node.node_id == node.metadata["passage_id"] in ids
-        assert node.metadata.items() >= {"page": 7, "title": "Anna", "granularity": "sentence"}.items()
+        assert (
+            node.metadata.items() >= {"page": 7, "title": "Anna", "granularity": "sentence"}.items()
+        )
         assert "passage_id" not in node.get_content(MetadataMode.LLM)
 
 
-def test_nodes_come_back_in_a_new_order_with_their_best_sentence(chunks: list[NodeWithScore]) -> None:
+def test_nodes_come_back_in_a_new_order_with_their_best_sentence(
+    chunks: list[NodeWithScore],
+) -> None:
     found = rerank(parents="passage").postprocess_nodes(chunks, query_str="where was anna born")
     assert {one.node.node_id for one in found} == {chunk.node.node_id for chunk in chunks}
     for one in found:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    LLMMetadata,
+)
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.llms import CustomLLM
 
@@ -68,7 +73,12 @@ async def test_usage_where_integrations_keep_it(raw, expected):
     [
         ({"stop_reason": "refusal"}, "refusal"),
         ({"stop_reason": "max_tokens"}, "output cut off"),
-        (SimpleNamespace(choices=[SimpleNamespace(finish_reason="content_filter", message=None)]), "refusal"),
+        (
+            SimpleNamespace(
+                choices=[SimpleNamespace(finish_reason="content_filter", message=None)]
+            ),
+            "refusal",
+        ),
         (SimpleNamespace(choices=[]), "empty output"),
         (None, "empty output"),
     ],

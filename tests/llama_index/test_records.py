@@ -13,8 +13,16 @@ from tests.llama_index.nodes import ask, node, where
 OWN = {"_node_type": "TextNode", "document_id": "d", "doc_id": "d", "ref_doc_id": "d"}
 
 
-plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text())
-keys = st.one_of(st.text(max_size=8), st.sampled_from([*OWN, "granularity", "text", "_node_content"]))
+plain = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(),
+)
+keys = st.one_of(
+    st.text(max_size=8), st.sampled_from([*OWN, "granularity", "text", "_node_content"])
+)
 metadata = st.dictionaries(keys, st.one_of(plain, st.lists(plain, max_size=3)), max_size=6)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

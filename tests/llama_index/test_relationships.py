@@ -23,7 +23,9 @@ def test_source_parent_and_siblings(parser):
         assert parent.metadata["granularity"] == "passage"
         assert parent.node_id == node.metadata["passage_id"]
         assert nodes.index(parent) < nodes.index(node)
-        assert parent.start_char_idx <= node.start_char_idx < node.end_char_idx <= parent.end_char_idx
+        assert (
+            parent.start_char_idx <= node.start_char_idx < node.end_char_idx <= parent.end_char_idx
+        )
     for granularity in KINDS:
         ids = [node.node_id for node in of(nodes, granularity)]
         assert [relation(node, "NEXT") for node in of(nodes, granularity)] == [*ids[1:], None]
@@ -32,9 +34,9 @@ def test_source_parent_and_siblings(parser):
 
 def test_siblings_never_cross_documents_and_can_be_left_out(parser):
     nodes = parser([Document(text="One here.", id_="d"), Document(text="Two here.", id_="e")])
-    nodes += MultiGranularNodeParser(by_sentence(), include_prev_next_rel=False, granularities=GRANULARITIES)(
-        [Document(text=TEXT)]
-    )
+    nodes += MultiGranularNodeParser(
+        by_sentence(), include_prev_next_rel=False, granularities=GRANULARITIES
+    )([Document(text=TEXT)])
     assert not any(relation(node, "NEXT") or relation(node, "PREVIOUS") for node in nodes)
 
 
@@ -58,13 +60,18 @@ def test_a_chunk_with_a_known_place_keeps_its_source(parser):
 def test_a_chunk_with_an_unknown_place_gives_no_wrong_indices(parser, place):
     source = Document(text="elsewhere", id_="d").as_related_node_info()
     chunk = TextNode(
-        text=TEXT, start_char_idx=place[0], end_char_idx=place[1], relationships={NodeRelationship.SOURCE: source}
+        text=TEXT,
+        start_char_idx=place[0],
+        end_char_idx=place[1],
+        relationships={NodeRelationship.SOURCE: source},
     )
     assert {(node.start_char_idx, node.end_char_idx) for node in parser([chunk])} == {(None, None)}
 
 
 def test_parsers_chain():
-    passages = MultiGranularNodeParser(by_sentence(), granularities=["passage"])([Document(text=TEXT, id_="d")])
+    passages = MultiGranularNodeParser(by_sentence(), granularities=["passage"])(
+        [Document(text=TEXT, id_="d")]
+    )
     nodes = PropositionNodeParser(by_sentence())(passages)
     assert {relation(node, "PARENT") for node in nodes} == {node.node_id for node in passages}
     assert {relation(node, "SOURCE") for node in nodes} == {"d"}
@@ -86,7 +93,9 @@ def test_title_from_metadata_else_from_headings(parser):
 
 
 def test_title_and_section_are_embedded_and_models_read_the_rest_too(parser):
-    document = Document(text=TEXT, metadata={"year": 1173}, text_template="{metadata_str} | {content}")
+    document = Document(
+        text=TEXT, metadata={"year": 1173}, text_template="{metadata_str} | {content}"
+    )
     node = of(parser([document]), "sentence")[-2]
     heading, text = "title: Pisa\nsection: Site", "The soil is soft."
     assert node.get_content(metadata_mode=MetadataMode.EMBED) == f"{heading} | {text}"
@@ -95,8 +104,14 @@ def test_title_and_section_are_embedded_and_models_read_the_rest_too(parser):
 
 @pytest.mark.parametrize("mode", [MetadataMode.EMBED, MetadataMode.LLM])
 def test_a_heading_alone_stands_before_the_text_as_in_the_core(parser, mode):
-    units = [*split_passages(CoreDocument(TEXT)), *split_passages(CoreDocument("Pisa is old.", "Pisa"))]
-    nodes = [*parser([Document(text=TEXT)]), *parser([Document(text="Pisa is old.", metadata={"title": "Pisa"})])]
+    units = [
+        *split_passages(CoreDocument(TEXT)),
+        *split_passages(CoreDocument("Pisa is old.", "Pisa")),
+    ]
+    nodes = [
+        *parser([Document(text=TEXT)]),
+        *parser([Document(text="Pisa is old.", metadata={"title": "Pisa"})]),
+    ]
     assert [node.get_content(metadata_mode=mode) for node in of(nodes, "passage")] == [
         with_heading(unit) for unit in units
     ]
@@ -122,5 +137,7 @@ def test_metadata_are_inherited_or_not_and_never_shared(parser):
     nodes[0].metadata["year"] = 0
     assert document.metadata == {"year": 1173}
     assert nodes[1].metadata["year"] == 1173
-    bare = MultiGranularNodeParser(by_sentence(), include_metadata=False, granularities=GRANULARITIES)([document])
+    bare = MultiGranularNodeParser(
+        by_sentence(), include_metadata=False, granularities=GRANULARITIES
+    )([document])
     assert all("year" not in node.metadata for node in bare)

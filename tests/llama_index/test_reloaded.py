@@ -7,7 +7,11 @@ from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_in
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document
 
-from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
+from llama_index_factoid import (
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+    MultiGranularRetriever,
+)
 
 CAT = Document(text="The office cat is called Maurice.", id_="cat")
 QUESTION = "What is the office cat called?"
@@ -21,7 +25,10 @@ def _splitter(monkeypatch):
 
 
 def documents(**changed):
-    texts = {"pisa": "The tower of Pisa leans. It is of marble.", "paris": "The tower of Paris is of iron."}
+    texts = {
+        "pisa": "The tower of Pisa leans. It is of marble.",
+        "paris": "The tower of Paris is of iron.",
+    }
     return [Document(text=text, id_=name) for name, text in {**texts, **changed}.items()]
 
 

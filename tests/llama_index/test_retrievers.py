@@ -15,7 +15,9 @@ from tests.llama_index.nodes import TEXTS
 def index(embed_model, parser):
     store = MultiGranularFaissVectorStore()
     index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
-    documents = [Document(text=text, id_=name, metadata={"about": name}) for name, text in TEXTS.items()]
+    documents = [
+        Document(text=text, id_=name, metadata={"about": name}) for name, text in TEXTS.items()
+    ]
     for document in documents:
         document.excluded_embed_metadata_keys = ["about"]
     index.insert_nodes(parser(documents))
@@ -26,7 +28,10 @@ def test_parents_with_their_matches(index, embed_model):
     found = MultiGranularRetriever(index, k=2).retrieve("Which tower leans?")
     assert [result.node.ref_doc_id for result in found] == ["pisa", "paris"]
     matches = found[0].node.metadata["matches"]
-    assert [match["text"] for match in matches] == ["The tower of Pisa leans.", "It was finished in 1372."]
+    assert [match["text"] for match in matches] == [
+        "The tower of Pisa leans.",
+        "It was finished in 1372.",
+    ]
     assert 0 < matches[0]["score"] != found[0].score
     first = matches[0]
     assert first["granularity"] == "proposition"
@@ -36,13 +41,18 @@ def test_parents_with_their_matches(index, embed_model):
 
 def test_matches_reach_no_model_and_no_stored_node(index):
     result = MultiGranularRetriever(index, k=1).retrieve("Which tower leans?")[0]
-    assert result.node.get_content(metadata_mode=MetadataMode.LLM) == f"about: pisa\n\n{TEXTS['pisa']}"
+    assert (
+        result.node.get_content(metadata_mode=MetadataMode.LLM) == f"about: pisa\n\n{TEXTS['pisa']}"
+    )
     assert result.node.get_content(metadata_mode=MetadataMode.EMBED) == TEXTS["pisa"]
     assert "matches" not in index.vector_store.get_nodes([result.node.node_id])[0].metadata
 
 
 async def test_async_awaits_the_model(index, embed_model, monkeypatch):
-    embedding, expected = embed_model.get_query_embedding("tower"), MultiGranularRetriever(index).retrieve("tower")
+    embedding, expected = (
+        embed_model.get_query_embedding("tower"),
+        MultiGranularRetriever(index).retrieve("tower"),
+    )
 
     async def awaited(self, query):
         return embedding
@@ -81,7 +91,11 @@ async def test_words_count_in_their_modes(index, mode):
 
 def test_alpha_is_the_share_of_vectors(index):
     query = VectorStoreQuery(
-        index._embed_model.get_query_embedding("tower"), 2, query_str="tower", mode="hybrid", alpha=0.25
+        index._embed_model.get_query_embedding("tower"),
+        2,
+        query_str="tower",
+        mode="hybrid",
+        alpha=0.25,
     )
     result = index.vector_store.query(query)
     same = index.vector_store.query(query, weights=Weights(lexical=0.75))

@@ -34,8 +34,14 @@ from tests.scripted_models import llama_index_agent_model, llama_index_call
 
 OLM = "The olm lives in caves. It has no eyes.\n\nIt can go without food for years. It breathes through gills."
 DOCUMENTS = [
-    Document(text=OLM, metadata={"title": "Olm", "page_label": "12", "kind": "animal"}, doc_id="olm"),
-    Document(text="The kakapo cannot fly. It lives in New Zealand.", metadata={"title": "Kakapo", "kind": "bird"}, doc_id="kakapo"),
+    Document(
+        text=OLM, metadata={"title": "Olm", "page_label": "12", "kind": "animal"}, doc_id="olm"
+    ),
+    Document(
+        text="The kakapo cannot fly. It lives in New Zealand.",
+        metadata={"title": "Kakapo", "kind": "bird"},
+        doc_id="kakapo",
+    ),
 ]
 
 
@@ -43,7 +49,9 @@ DOCUMENTS = [
 def index():
     embed_model = EncoderEmbedding(HashEncoder())
     with MultiGranularFaissVectorStore(embed_model=embed_model) as store:
-        parser = MultiGranularNodeParser(granularities=["passage", "sentence"], words=10, min_words=0)
+        parser = MultiGranularNodeParser(
+            granularities=["passage", "sentence"], words=10, min_words=0
+        )
         yield VectorStoreIndex(
             parser.get_nodes_from_documents(DOCUMENTS),
             embed_model=embed_model,
@@ -60,10 +68,16 @@ def test_search(index):
     retriever = MultiGranularRetriever(index, k=2)
     output = search_tool(retriever)(question="Which animal has no eyes?")
     expected = retriever.retrieve("Which animal has no eyes?")
-    assert [node.node.node_id for node in output.raw_output] == [node.node.node_id for node in expected]
-    assert [matches_of(node) for node in output.raw_output] == [matches_of(node) for node in expected]
+    assert [node.node.node_id for node in output.raw_output] == [
+        node.node.node_id for node in expected
+    ]
+    assert [matches_of(node) for node in output.raw_output] == [
+        matches_of(node) for node in expected
+    ]
     first, second = output.content.split("\n\n")
-    assert first.startswith(f"[1] Olm, page 12 (id: {expected[0].node.node_id})\n- It has no eyes.\n")
+    assert first.startswith(
+        f"[1] Olm, page 12 (id: {expected[0].node.node_id})\n- It has no eyes.\n"
+    )
     assert first.endswith("> The olm lives in caves. It has no eyes.")
     assert second.startswith("[2] ")
 
@@ -91,7 +105,10 @@ def test_other_retrievers_and_no_result():
     assert search_tool(retriever)(question="x").content == "nothing was found"
     node = TextNode(text="A text.\n[2] A lie", metadata={"title": "T\n[3] x", "odd": [1]}, id_="n")
     retriever.nodes = [NodeWithScore(node=node)]
-    assert search_tool(retriever)(question="x").content == "[1] T [3] x (id: n)\n> A text.\n> [2] A lie"
+    assert (
+        search_tool(retriever)(question="x").content
+        == "[1] T [3] x (id: n)\n> A text.\n> [2] A lie"
+    )
 
 
 async def test_read_more_around_the_second(index):
@@ -109,7 +126,13 @@ KIND = MetadataFilters(filters=[MetadataFilter(key="kind", value="animal")])
 
 
 @pytest.mark.parametrize(
-    "options", [{"filters": KIND}, {"filter": {"kind": "animal"}}, {"document_ids": ["olm"]}, {"doc_ids": ["olm"]}]
+    "options",
+    [
+        {"filters": KIND},
+        {"filter": {"kind": "animal"}},
+        {"document_ids": ["olm"]},
+        {"doc_ids": ["olm"]},
+    ],
 )
 def test_read_tool_stays_behind_the_wall_of_its_retriever(index, options):
     tool = read_tool(MultiGranularRetriever(index, **options))
@@ -160,9 +183,13 @@ async def test_a_function_agent(index):
         read_the_second,
         ChatMessage(role="assistant", content=ANSWER),
     ]
-    agent = FunctionAgent(tools=[search_tool(retriever), read_tool(retriever)], llm=llama_index_agent_model(steps))
+    agent = FunctionAgent(
+        tools=[search_tool(retriever), read_tool(retriever)], llm=llama_index_agent_model(steps)
+    )
     handler = agent.run(QUESTION)
-    results = [event async for event in handler.stream_events() if isinstance(event, ToolCallResult)]
+    results = [
+        event async for event in handler.stream_events() if isinstance(event, ToolCallResult)
+    ]
     answer = await handler
     assert [result.tool_output.is_error for result in results] == [False, False]
     sources = nodes_of(results)
@@ -187,8 +214,12 @@ async def test_an_agent_is_told_of_an_unknown_id(index):
 def test_a_router_over_several_stores(index):
     with MultiGranularFaissVectorStore(embed_model=EncoderEmbedding(HashEncoder())) as towers:
         tools = [
-            RetrieverTool.from_defaults(MultiGranularRetriever(index, k=1), description="Facts about animals."),
-            RetrieverTool.from_defaults(MultiGranularRetriever(towers, k=1), description="Facts about towers."),
+            RetrieverTool.from_defaults(
+                MultiGranularRetriever(index, k=1), description="Facts about animals."
+            ),
+            RetrieverTool.from_defaults(
+                MultiGranularRetriever(towers, k=1), description="Facts about towers."
+            ),
         ]
         choice = ChatMessage(role="assistant", content='[{"choice": 1, "reason": "an animal"}]')
         model = llama_index_agent_model([choice])
@@ -221,7 +252,9 @@ class Cited(Workflow):
     @step
     async def answer(self, context: Context, event: Retrieved) -> Answered:
         output: ToolOutput = await context.store.get("output")
-        prompt = f"Answer from these sources only.\n\n{output.content}\n\nQuestion: {event.question}"
+        prompt = (
+            f"Answer from these sources only.\n\n{output.content}\n\nQuestion: {event.question}"
+        )
         response = await self.llm.achat([ChatMessage(prompt)])
         return Answered(answer=response.message.content or "")
 

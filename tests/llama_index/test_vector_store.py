@@ -28,7 +28,11 @@ def test_nodes_come_back_equal():
     given = [
         TextNode(
             text="päßage 😀\n\0",
-            metadata={"list": [1, 2.5, "x"], "nested": {"a": None, "ok": True}, "granularity": "passage"},
+            metadata={
+                "list": [1, 2.5, "x"],
+                "nested": {"a": None, "ok": True},
+                "granularity": "passage",
+            },
             excluded_llm_metadata_keys=["list"],
             text_template="{content}!",
             metadata_separator=" | ",
@@ -81,7 +85,9 @@ def test_delete_nodes_by_filters_and_by_both(store):
     store.delete_nodes(filters=where("year", 1991))
     assert {entry.metadata["year"] for entry in store.get_nodes()} == {1990, 1992, 1993, 1994}
     store.delete_nodes(["d0p0", "d0p2", "d1p2s0", "d3"], where("lang", "en"))
-    assert not any(entry.node_id.startswith(("d0p0", "d0p2", "d0p1")) for entry in store.get_nodes())
+    assert not any(
+        entry.node_id.startswith(("d0p0", "d0p2", "d0p1")) for entry in store.get_nodes()
+    )
     assert store.get_nodes(["d1p2s0"])
     for filters in (None, MetadataFilters(filters=[])):
         with pytest.raises(InvalidInputError, match="clear"):
@@ -93,7 +99,9 @@ async def test_async_twins_do_the_same_in_threads(nodes, monkeypatch):
     threads = []
     search = UnitStore.search_by_vector
     monkeypatch.setattr(
-        UnitStore, "search_by_vector", lambda *a, **b: threads.append(threading.get_ident()) or search(*a, **b)
+        UnitStore,
+        "search_by_vector",
+        lambda *a, **b: threads.append(threading.get_ident()) or search(*a, **b),
     )
     await store.aquery(ask(np.ones(DIM)))
     assert threads[0] != threading.get_ident()
@@ -108,7 +116,11 @@ async def test_async_twins_do_the_same_in_threads(nodes, monkeypatch):
 
 
 def test_all_settings_are_saved_with_the_class(tmp_path):
-    options = {"granularity": ("sentence", "proposition"), "parents": "unit", "index": {"sentence": "SQ8"}}
+    options = {
+        "granularity": ("sentence", "proposition"),
+        "parents": "unit",
+        "index": {"sentence": "SQ8"},
+    }
     store = MultiGranularFaissVectorStore(tmp_path / "s", **options)
     store.add(corpus(documents=1))
     for again in (
@@ -117,7 +129,9 @@ def test_all_settings_are_saved_with_the_class(tmp_path):
         pickle.loads(pickle.dumps(store)),
     ):
         assert (
-            again.settings | {name: getattr(again, name) for name in options if name not in again.settings} == options
+            again.settings
+            | {name: getattr(again, name) for name in options if name not in again.settings}
+            == options
         )
         assert again.query(ask(np.ones(DIM), 3)) == store.query(ask(np.ones(DIM), 3))
         again.close()

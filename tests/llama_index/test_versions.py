@@ -9,9 +9,15 @@ from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreI
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document
 
-from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
+from llama_index_factoid import (
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+    MultiGranularRetriever,
+)
 
-LONG = " ".join(f"Gauge {number} stood at mill {number} until the year {1800 + number}." for number in range(60))
+LONG = " ".join(
+    f"Gauge {number} stood at mill {number} until the year {1800 + number}." for number in range(60)
+)
 
 
 @pytest.fixture
@@ -29,7 +35,13 @@ def add(store, embed_model, documents, **options):
 
 
 def texts(store):
-    return sorted({node.get_content() for node in store.get_nodes() if node.metadata["granularity"] == "passage"})
+    return sorted(
+        {
+            node.get_content()
+            for node in store.get_nodes()
+            if node.metadata["granularity"] == "passage"
+        }
+    )
 
 
 @pytest.mark.parametrize("transformations", [[MultiGranularNodeParser()], [SentenceSplitter()]])
@@ -38,8 +50,13 @@ def test_a_document_of_the_same_id_leaves_nothing_stale(store, embed_model, tran
     for amount in (10, 20):
         fee = Document(text=f"The fee is {amount} dollars.", id_="fee")
         add(store, embed_model, [fee, place], transformations=transformations)
-    found = MultiGranularRetriever(store, embed_model, k=9, parents="unit").retrieve("What is the fee?")
-    assert {result.node.get_content() for result in found} == {"The fee is 20 dollars.", "The office is in Oslo."}
+    found = MultiGranularRetriever(store, embed_model, k=9, parents="unit").retrieve(
+        "What is the fee?"
+    )
+    assert {result.node.get_content() for result in found} == {
+        "The fee is 20 dollars.",
+        "The office is in Oslo.",
+    }
 
 
 @pytest.mark.parametrize("batch", [1, 7, 2048])
@@ -48,18 +65,27 @@ def test_nothing_of_the_new_version_is_lost_in_whatever_batches_it_comes(store, 
     changed = LONG.replace("1805", "1905")
     add(store, embed_model, [Document(text=changed, id_="long")], insert_batch_size=batch)
     expected = MultiGranularNodeParser()([Document(text=changed, id_="long")])
-    assert sorted(node.node_id for node in store.get_nodes()) == sorted(node.node_id for node in expected)
+    assert sorted(node.node_id for node in store.get_nodes()) == sorted(
+        node.node_id for node in expected
+    )
 
 
 def test_two_parsers_may_cut_one_document(store, embed_model):
     document = Document(text=LONG, id_="long")
     add(store, embed_model, [document])
     count = len(store.get_nodes())
-    add(store, embed_model, [document], transformations=[SentenceSplitter(chunk_size=64, chunk_overlap=0)])
+    add(
+        store,
+        embed_model,
+        [document],
+        transformations=[SentenceSplitter(chunk_size=64, chunk_overlap=0)],
+    )
     assert len(store.get_nodes()) > count
 
 
-@pytest.mark.parametrize(("named", "text"), [(True, "The fee is 20 dollars."), (False, "The fee is 120 dollars.")])
+@pytest.mark.parametrize(
+    ("named", "text"), [(True, "The fee is 20 dollars."), (False, "The fee is 120 dollars.")]
+)
 def test_a_file_that_is_read_again(store, embed_model, tmp_path, named, text):
     """`filename_as_id` also notices an edit of the same day that leaves the size as it is."""
     for content in ("The fee is 10 dollars.", text):
@@ -72,7 +98,10 @@ def test_a_file_that_is_read_again(store, embed_model, tmp_path, named, text):
 def pages(size, *contents):
     """Do as `SimpleDirectoryReader` does with a PDF."""
     return [
-        Document(text=text, metadata={"page_label": str(page), "file_path": "manual.pdf", "file_size": size})
+        Document(
+            text=text,
+            metadata={"page_label": str(page), "file_path": "manual.pdf", "file_size": size},
+        )
         for page, text in enumerate(contents, start=1)
     ]
 
@@ -88,5 +117,9 @@ def test_a_file_of_several_pages_is_replaced_as_a_whole(store, embed_model):
 
 def test_a_file_without_a_version_says_nothing(store, embed_model):
     for name in ("one", "two"):
-        add(store, embed_model, [Document(text=f"Page {name}.", metadata={"file_path": str(Path("a.md"))})])
+        add(
+            store,
+            embed_model,
+            [Document(text=f"Page {name}.", metadata={"file_path": str(Path("a.md"))})],
+        )
     assert texts(store) == ["Page one.", "Page two."]

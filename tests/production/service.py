@@ -22,7 +22,18 @@ import reencode  # noqa: E402
 import stores  # noqa: E402
 import tenants  # noqa: E402
 
-__all__ = ["FOLDER", "TOKENS", "app", "backup", "document", "filled", "opened", "reencode", "stores", "tenants"]
+__all__ = [
+    "FOLDER",
+    "TOKENS",
+    "app",
+    "backup",
+    "document",
+    "filled",
+    "opened",
+    "reencode",
+    "stores",
+    "tenants",
+]
 
 TOKENS = {"token-a": "acme", "token-b": "bolt"}
 

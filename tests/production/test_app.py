@@ -37,7 +37,9 @@ def put(client, *documents, token="token-a", **fields):
 
 def found(client, question="fee", token="token-a", **fields):
     response = client.post(
-        "/search", json={"question": question} | fields, headers={"Authorization": f"Bearer {token}"}
+        "/search",
+        json={"question": question} | fields,
+        headers={"Authorization": f"Bearer {token}"},
     )
     assert response.status_code == 200, response.text
     return [answer["text"] for answer in response.json()]
@@ -103,13 +105,18 @@ def test_metadata_and_ids_of_a_request_do_not_say_whose_a_document_is(client):
 def test_who_has_no_token_gets_nothing(client, header):
     put(client, ("a", "The fee of Acme is 10."))
     headers = {"Authorization": header}
-    assert client.post("/search", json={"question": "fee"}, headers=headers).status_code in (401, 403)
+    assert client.post("/search", json={"question": "fee"}, headers=headers).status_code in (
+        401,
+        403,
+    )
     assert client.put("/documents", json=[], headers=headers).status_code in (401, 403)
     assert client.delete("/documents/a", headers=headers).status_code in (401, 403)
     assert found(client) == ["The fee of Acme is 10."]
 
 
-@pytest.mark.parametrize("name", [None, "", "a/b", "../a", "A", ["a"], {"$ne": ""}, 1, "a" * 64, "a\n"])
+@pytest.mark.parametrize(
+    "name", [None, "", "a/b", "../a", "A", ["a"], {"$ne": ""}, 1, "a" * 64, "a\n"]
+)
 def test_what_is_no_name_of_a_tenant_is_refused(name, tmp_path):
     with pytest.raises(ValueError, match="a tenant is named by"):
         tenants.only(name)
@@ -145,7 +152,11 @@ def small_disk(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], check=True, capture_output=True)
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk],
+            check=True,
+            capture_output=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("may not mount a small disk here")
     yield disk
@@ -164,7 +175,10 @@ def test_on_a_full_disk_searches_go_on_and_so_do_additions_once_there_is_space(s
         assert put(client, ("a", "The fee is 10 dollars.")).status_code == 200
         filler = small_disk / "filler"
         fill(filler)
-        texts = [(f"b{number}", f"Tower {number} is {number} metres high. " * 30) for number in range(100)]
+        texts = [
+            (f"b{number}", f"Tower {number} is {number} metres high. " * 30)
+            for number in range(100)
+        ]
         with caplog.at_level(logging.ERROR):
             refused = put(client, *texts)
         assert refused.status_code == 503
@@ -188,8 +202,13 @@ def test_a_replica_has_no_way_to_write(tmp_path):
 
 def test_requests_at_the_same_time(client):
     with ThreadPoolExecutor(8) as threads:
-        adding = [threads.submit(put, client, (f"d{n}", f"The town {n} lies on hill {n}.")) for n in range(12)]
-        searching = [threads.submit(found, client, f"Which town lies on hill {n}?") for n in range(24)]
+        adding = [
+            threads.submit(put, client, (f"d{n}", f"The town {n} lies on hill {n}."))
+            for n in range(12)
+        ]
+        searching = [
+            threads.submit(found, client, f"Which town lies on hill {n}?") for n in range(24)
+        ]
         assert [job.result().json()["added"] for job in adding] == [1] * 12
         assert all(len(job.result()) <= 5 for job in searching)
     assert len(found(client, "town", k=50)) == 12
@@ -217,9 +236,17 @@ def test_tenants_with_one_name_for_a_source_do_not_replace_each_other_in_langcha
     documents = pytest.importorskip("langchain_core.documents")
     from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS
 
-    options = {"named": {"source_key": ("source", "tenant")}, "no source key": {"source_key": None}}.get(way, {})
-    for name, fee in (("acme", 10), ("bolt", 20)):  # each in a process of its own, as far as the store can tell
-        with MultiGranularFAISS(EncoderEmbeddings(HashEncoder()), path=tmp_path / "store", **options) as store:
+    options = {
+        "named": {"source_key": ("source", "tenant")},
+        "no source key": {"source_key": None},
+    }.get(way, {})
+    for name, fee in (
+        ("acme", 10),
+        ("bolt", 20),
+    ):  # each in a process of its own, as far as the store can tell
+        with MultiGranularFAISS(
+            EncoderEmbeddings(HashEncoder()), path=tmp_path / "store", **options
+        ) as store:
             own = f"{name}/fees" if way == "ids" else None
             text = f"The fee of {name} is {fee}."
             metadata = {"tenant": name, "source": "fees.md"}

@@ -72,7 +72,9 @@ def instructions():
 
 
 def last(name):
-    [*_, arguments] = [arguments for instruction, arguments in instructions() if instruction == name]
+    [*_, arguments] = [
+        arguments for instruction, arguments in instructions() if instruction == name
+    ]
     return arguments
 
 
@@ -87,9 +89,15 @@ def place():
 
 @pytest.fixture
 def namespace():
-    if sys.platform != "linux" or os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "bash"))):
+    if (
+        sys.platform != "linux"
+        or os.geteuid() != 0
+        or not all(map(shutil.which, ("unshare", "setpriv", "bash")))
+    ):
         pytest.skip("needs root on Linux, for a read-only root and another user")
-    tried = subprocess.run([*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
+    tried = subprocess.run(
+        [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False
+    )
     if tried.returncode:
         pytest.skip(f"may not mount here: {tried.stderr.decode()}")
 
@@ -102,7 +110,9 @@ def built(place):
             assert arguments.startswith("python:3.")
             venv.create(place / "venv")
             [site] = (place / "venv").glob("lib/python*/site-packages")
-            linked = f"import site; site.addsitedir({str(PACKAGES)!r})\n"  # links to checkouts included
+            linked = (
+                f"import site; site.addsitedir({str(PACKAGES)!r})\n"  # links to checkouts included
+            )
             (site / "outside.pth").write_text(linked)
         elif instruction == "WORKDIR":
             working = place / arguments.strip("/")
@@ -118,13 +128,23 @@ def built(place):
         elif instruction == "RUN":
             pip, *options = shlex.split(arguments)
             assert pip == "pip"
-            command = [sys.executable, "-m", "pip", "--python", programs / "python", *options, "--no-index"]
+            command = [
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                programs / "python",
+                *options,
+                "--no-index",
+            ]
             done = subprocess.run(command, cwd=working, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             assert "does not provide the extra" not in done.stderr
             assert "Requirement already satisfied: factoid[demo,langchain]" in done.stdout
             program = programs / "gunicorn"  # pip leaves out programs of packages that are there
-            program.write_text(f"#!{programs / 'python'}\nfrom gunicorn.app.wsgiapp import run\nrun()\n")
+            program.write_text(
+                f"#!{programs / 'python'}\nfrom gunicorn.app.wsgiapp import run\nrun()\n"
+            )
             program.chmod(0o755)
         else:
             assert instruction in ("ENV", "USER", "EXPOSE", "HEALTHCHECK", "CMD"), instruction
@@ -157,13 +177,17 @@ def test_the_image_serves_a_store_from_a_read_only_volume_as_its_user(place, nam
         "PATH": f"{programs}:{os.environ['PATH']}",
         "VOLUME": str(volume),
         "READ": "\n".join(map(str, INSTALLED)),
-        "HIDDEN": "\n".join(sorted({str(closed(folder)) for folder in INSTALLED if closed(folder)})),
+        "HIDDEN": "\n".join(
+            sorted({str(closed(folder)) for folder in INSTALLED if closed(folder)})
+        ),
     }
     user, group = last("USER").split(":")
     assert int(user) > 1000
     assert int(last("EXPOSE")) == PORT
     command = [*NAMESPACE, "bash", "-c", RUN, "run", user, group, *json.loads(last("CMD"))]
-    with running(command, place / "log", ready="/ready", environment=environment, cwd=working, python=False) as server:
+    with running(
+        command, place / "log", ready="/ready", environment=environment, cwd=working, python=False
+    ) as server:
         headers = {"Authorization": "Bearer token-a", "Content-Type": "application/json"}
         asked = json.dumps({"question": "Which town has 2 gates?", "k": 1}).encode()
         [answer] = server.get("/search", data=asked, headers=headers)
@@ -177,10 +201,21 @@ def test_the_image_serves_a_store_from_a_read_only_volume_as_its_user(place, nam
         here = arguments[-1].replace(address, server.address)
         assert subprocess.run([sys.executable, arguments[0], here], check=False).returncode == 0
         absent = arguments[-1].replace(f":{PORT}", ":1")
-        assert subprocess.run([sys.executable, arguments[0], absent], capture_output=True, check=False).returncode == 1
+        assert (
+            subprocess.run(
+                [sys.executable, arguments[0], absent], capture_output=True, check=False
+            ).returncode
+            == 1
+        )
 
         with UnitStore(place / "origin", encoder=SentenceTransformerEncoder()) as store:
-            store.add_documents([Document("Nine gates has the castle.", id="acme/castle", metadata={"tenant": "acme"})])
+            store.add_documents(
+                [
+                    Document(
+                        "Nine gates has the castle.", id="acme/castle", metadata={"tenant": "acme"}
+                    )
+                ]
+            )
             newest = stores.publish(store.copy_to, volume / "store")
         server.wait_for("/ready", lambda ready: ready["store"] == newest.name)
         owners = {Path(f"/proc/{each}").stat().st_uid for each in server.processes()}

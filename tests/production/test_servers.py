@@ -34,8 +34,15 @@ def serving(name, path, folder, **settings):
     folder.mkdir(exist_ok=True)
     tokens = folder / "tokens.json"
     tokens.write_text(json.dumps(TOKENS))
-    environment = {"FACTOID_STORE": str(path), "FACTOID_TOKENS": str(tokens), "FACTOID_BIND": "127.0.0.1:0"}
-    environment |= {"WEB_CONCURRENCY": "2", "FACTOID_PRELOAD": "0" if "not preloaded" in name else "1"} | settings
+    environment = {
+        "FACTOID_STORE": str(path),
+        "FACTOID_TOKENS": str(tokens),
+        "FACTOID_BIND": "127.0.0.1:0",
+    }
+    environment |= {
+        "WEB_CONCURRENCY": "2",
+        "FACTOID_PRELOAD": "0" if "not preloaded" in name else "1",
+    } | settings
     with running(COMMANDS[name], folder / "log", ready="/ready", environment=environment) as server:
         yield server
 
@@ -62,7 +69,8 @@ def processes(server, count):
 
 
 SLOW_TOO = pytest.mark.parametrize(
-    "name", ["gunicorn", *(pytest.param(name, marks=pytest.mark.slow) for name in list(COMMANDS)[1:])]
+    "name",
+    ["gunicorn", *(pytest.param(name, marks=pytest.mark.slow) for name in list(COMMANDS)[1:])],
 )
 
 
@@ -73,7 +81,9 @@ def test_all_workers_search_and_add(tmp_path, name):
         assert len(processes(server, 2)) == 2
         assert len(search(server, "Which town lies on hill 3?")) == 6
         with ThreadPoolExecutor(4) as threads:
-            added = threads.map(lambda n: put(server, (f"new{n}", f"The tower {n} is {n} metres high.")), range(8))
+            added = threads.map(
+                lambda n: put(server, (f"new{n}", f"The tower {n} is {n} metres high.")), range(8)
+            )
             assert list(added) == [1] * 8
             found = list(threads.map(lambda _: search(server, "How high is tower 3?"), range(16)))
         assert all(len(documents) == 14 for documents in found)
@@ -86,7 +96,10 @@ def test_a_worker_that_is_killed_while_it_writes_loses_nothing_else(tmp_path, na
     path = filled(tmp_path / "store")
     with serving(name, path, tmp_path / "run") as server:
         workers = processes(server, 2)
-        texts = [(f"new{n}", f"The tower {n} is {n} metres high. {SLOW if n > 2 else ''}it leans.") for n in range(6)]
+        texts = [
+            (f"new{n}", f"The tower {n} is {n} metres high. {SLOW if n > 2 else ''}it leans.")
+            for n in range(6)
+        ]
         with ThreadPoolExecutor(6) as threads:
             jobs = [threads.submit(put, server, text) for text in texts]
             time.sleep(1)  # the slow ones are being encoded, or written
@@ -112,7 +125,9 @@ def test_requests_that_run_when_the_service_is_stopped_are_answered(tmp_path, na
         assert adding.result() == 1
         assert len(searching.result()) in (6, 7)
     with opened(path) as store:
-        assert [each.text for each in store.documents(["acme/last"])] == [f"{SLOW}the last tower was built."]
+        assert [each.text for each in store.documents(["acme/last"])] == [
+            f"{SLOW}the last tower was built."
+        ]
         assert store.verify() == []
     assert not list(path.glob("*-wal"))  # all was closed
 
@@ -125,7 +140,9 @@ def test_replicas_on_a_read_only_volume_follow_what_is_published(tmp_path, name)
         stores.publish(store.copy_to, folder)
         with (
             read_only_mount(folder, tmp_path / "mount") as mount,
-            serving(name, mount, tmp_path / "run", FACTOID_READ_ONLY="1", FACTOID_FOLLOW="0.1") as server,
+            serving(
+                name, mount, tmp_path / "run", FACTOID_READ_ONLY="1", FACTOID_FOLLOW="0.1"
+            ) as server,
         ):
             assert len(search(server, "Which town lies on hill 3?")) == 6
             filled(path, 9)
@@ -137,10 +154,15 @@ def test_replicas_on_a_read_only_volume_follow_what_is_published(tmp_path, name)
 @pytest.mark.slow
 def test_two_services_write_to_one_volume_of_one_machine(tmp_path):
     path = filled(tmp_path / "store")
-    with serving("gunicorn", path, tmp_path / "one") as one, serving("gunicorn", path, tmp_path / "two") as two:
+    with (
+        serving("gunicorn", path, tmp_path / "one") as one,
+        serving("gunicorn", path, tmp_path / "two") as two,
+    ):
         with ThreadPoolExecutor(4) as threads:
             jobs = [
-                threads.submit(put, server, (f"{name}{n}", f"The tower {name} {n} is {n} metres high."))
+                threads.submit(
+                    put, server, (f"{name}{n}", f"The tower {name} {n} is {n} metres high.")
+                )
                 for n in range(8)
                 for name, server in (("one", one), ("two", two))
             ]

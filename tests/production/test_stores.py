@@ -19,7 +19,18 @@ from factoid import UnitStore
 from factoid.errors import EncoderMismatchError, StoreError, StoreFormatError
 from factoid.testing import HashEncoder
 from tests.faults.worker import ENVIRONMENT, PATIENCE, apart
-from tests.production.service import FOLDER, TOKENS, app, backup, document, filled, opened, reencode, stores, tenants
+from tests.production.service import (
+    FOLDER,
+    TOKENS,
+    app,
+    backup,
+    document,
+    filled,
+    opened,
+    reencode,
+    stores,
+    tenants,
+)
 from tests.volumes import read_only_mount
 
 testclient = pytest.importorskip("fastapi.testclient")
@@ -30,7 +41,10 @@ def reader(path):
 
 
 def documents_of(store):
-    return {hit.unit.document_id for hit in store.search("Which town lies on hill 3?", k=50, parents="document")}
+    return {
+        hit.unit.document_id
+        for hit in store.search("Which town lies on hill 3?", k=50, parents="document")
+    }
 
 
 def wait_for(what):
@@ -50,7 +64,10 @@ def test_published_copies_are_whole_and_old_ones_are_removed(tmp_path):
             with reader(target) as copy:
                 assert copy.ids() == store.ids()
     assert len(stores.published(folder)) == 3
-    assert sorted(path.name for path in folder.iterdir()) == [*(p.name for p in stores.published(folder)), "current"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *(p.name for p in stores.published(folder)),
+        "current",
+    ]
 
 
 def test_a_replica_on_a_read_only_volume_follows_without_a_wrong_answer(tmp_path):
@@ -82,7 +99,11 @@ def test_a_replica_on_a_read_only_volume_follows_without_a_wrong_answer(tmp_path
                         store.add_documents([document(number)])
                         expected.append(documents_of(store))
                         newest = stores.publish(store.copy_to, folder)
-                        wait_for(lambda newest=newest: client.get("/ready").json()["store"] == newest.name)
+                        wait_for(
+                            lambda newest=newest: (
+                                client.get("/ready").json()["store"] == newest.name
+                            )
+                        )
                     stop.set()
                     for job in asking:
                         job.result()
@@ -125,7 +146,9 @@ def publish_and_die(path, folder, place):
         elif place == "rename":
             Path.rename = die
         else:
-            Path.replace = lambda part, target: die() if target.name == "current" else os.rename(part, target)  # noqa: PTH104
+            Path.replace = lambda part, target: (
+                die() if target.name == "current" else os.rename(part, target)  # noqa: PTH104
+            )
         stores.publish(store.copy_to, folder)
 
 
@@ -154,7 +177,10 @@ def test_what_was_published_badly_is_not_served(tmp_path, place, caplog):
             store.add_documents([document(1)])
             newest = stores.publish(store.copy_to, folder, keep=1)
         wait_for(lambda: client.get("/ready").json()["store"] == newest.name)
-    assert sorted(each.name for each in folder.iterdir()) == [newest.name, "current"]  # nothing is left over
+    assert sorted(each.name for each in folder.iterdir()) == [
+        newest.name,
+        "current",
+    ]  # nothing is left over
 
 
 def test_stores_travel_through_an_object_store(tmp_path):
@@ -296,11 +322,17 @@ with opened(sys.argv[1]) as store:
 
 def test_a_store_of_another_format_is_left_alone_and_its_export_keeps_everything(tmp_path):
     old, file = tmp_path / "old", tmp_path / "units.jsonl"
-    subprocess.run([sys.executable, "-c", OTHER_FORMAT, old, file], env=ENVIRONMENT, check=True, timeout=PATIENCE)
+    subprocess.run(
+        [sys.executable, "-c", OTHER_FORMAT, old, file],
+        env=ENVIRONMENT,
+        check=True,
+        timeout=PATIENCE,
+    )
     before = {each.name: each.read_bytes() for each in old.iterdir()}
     for options in ({}, {"read_only": True}):
         with pytest.raises(
-            StoreFormatError, match="of format 7, and this version of factoid reads format 1: export it"
+            StoreFormatError,
+            match="of format 7, and this version of factoid reads format 1: export it",
         ):
             opened(old, **options)
     assert {each.name: each.read_bytes() for each in old.iterdir()} == before
@@ -322,7 +354,9 @@ def test_backups_on_the_command_line(tmp_path):
 
     def call(*arguments):
         command = [sys.executable, "backup.py", *arguments]
-        return subprocess.run(command, cwd=FOLDER, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            command, cwd=FOLDER, env=ENVIRONMENT, capture_output=True, text=True, check=True
+        ).stdout
 
     made = call("make", path, tmp_path / "backups", "--keep", "7").strip()
     shutil.rmtree(path)

@@ -39,7 +39,9 @@ def by_hand(folder, candidate, reference, layer):
     def tokens(text):
         ids = tokenizer(space + text)["input_ids"]
         with torch.no_grad():
-            states = model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states[layer][0]
+            states = model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states[
+                layer
+            ][0]
         return states.tolist()
 
     def cosine(a, b):
@@ -48,8 +50,12 @@ def by_hand(folder, candidate, reference, layer):
 
     ours, theirs = tokens(candidate), tokens(reference)
     # [CLS] and [SEP] are not matched, but others may be nearest to them.
-    precision = sum(max(cosine(token, other) for other in theirs) for token in ours[1:-1]) / len(ours[1:-1])
-    recall = sum(max(cosine(token, other) for token in ours) for other in theirs[1:-1]) / len(theirs[1:-1])
+    precision = sum(max(cosine(token, other) for other in theirs) for token in ours[1:-1]) / len(
+        ours[1:-1]
+    )
+    recall = sum(max(cosine(token, other) for token in ours) for other in theirs[1:-1]) / len(
+        theirs[1:-1]
+    )
     return 2 * precision * recall / (precision + recall)
 
 
@@ -63,16 +69,22 @@ def test_each_token_is_matched_with_the_nearest(folder, layer):
 
 def test_it_equals_the_package(folder):
     if importlib.util.find_spec("bert_score") is None:
-        pytest.skip("needs the package bert-score, which fits no other test: pip install bert-score")
+        pytest.skip(
+            "needs the package bert-score, which fits no other test: pip install bert-score"
+        )
     if folder.parent.name.startswith("roberta"):
-        pytest.skip("with transformers 5 the package no longer puts the space before a text that it asks for")
+        pytest.skip(
+            "with transformers 5 the package no longer puts the space before a text that it asks for"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from bert_score import score
 
         # Below 0, which trained models do not give, the package takes padding for the nearest token.
         candidates = PREDICTED[:1] * len(REFERENCES)
-        _, _, f1 = score(candidates, REFERENCES, model_type=str(folder), num_layers=2, use_fast_tokenizer=True)
+        _, _, f1 = score(
+            candidates, REFERENCES, model_type=str(folder), num_layers=2, use_fast_tokenizer=True
+        )
     [scores] = BertScore(folder, layer=2, device="cpu")(PREDICTED[:1], REFERENCES)
     np.testing.assert_allclose(scores, f1, atol=1e-5)
 

@@ -43,13 +43,23 @@ def test_what_is_put_is_found_by_text_title_section_and_name(cache, path):
 
 
 def test_failures_are_kept_with_their_reason_unless_another_try_may_mend_them(cache):
-    outputs = [NoPropositions("refusal"), NoPropositions("timed out", transient=True), [], ["Fact."]]
+    outputs = [
+        NoPropositions("refusal"),
+        NoPropositions("timed out", transient=True),
+        [],
+        ["Fact."],
+    ]
     cache.put("m", passages(4), outputs)
     failed, transient, empty, fact = cache.get("m", passages(4))
     assert (failed, failed.reason, failed.transient, failed.cached) == ([], "refusal", False, True)
     assert (transient, empty, fact) == (None, [], ["Fact."])
     assert (fact.cached, empty.cached) == (True, True)
-    assert (cache.count(), cache.count(failures=True), cache.count("m"), cache.count("other")) == (3, 2, 3, 0)
+    assert (cache.count(), cache.count(failures=True), cache.count("m"), cache.count("other")) == (
+        3,
+        2,
+        3,
+        0,
+    )
     cache.put("m", passages(4), [["Now."]] * 4)
     assert cache.get("m", passages(4)) == [["Now."], ["Now."], ["Now."], ["Fact."]]
     cache.put("m", passages(1), [NoPropositions("refusal")])
@@ -80,10 +90,16 @@ def test_what_is_refused(cache):
     ("make", "message"),
     [
         (lambda path: path.write_text("no database " * 99), "not a database"),
-        (lambda path: foreign(path), "is not a cache of propositions of format 1 .application 0x0, format 0."),
+        (
+            lambda path: foreign(path),
+            "is not a cache of propositions of format 1 .application 0x0, format 0.",
+        ),
         (lambda path: foreign(path, application_id=0x0FAC70CA, version=2), "format 2"),
         (lambda path: path.mkdir(), "is a folder without units.sqlite"),
-        (lambda path: (path.mkdir(), (path / "units.sqlite").touch()), "is a folder without units.sqlite"),
+        (
+            lambda path: (path.mkdir(), (path / "units.sqlite").touch()),
+            "is a folder without units.sqlite",
+        ),
     ],
     ids=["text", "foreign", "version", "folder", "unmade store"],
 )
@@ -146,7 +162,9 @@ def test_an_index_that_loses_keys_is_one_clear_error(cache, path):
     cache.put("m", passages(60), [["Fact."]] * 60)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        [page] = connection.execute("SELECT rootpage FROM sqlite_master WHERE type = 'index'").fetchone()
+        [page] = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE type = 'index'"
+        ).fetchone()
         [size] = connection.execute("PRAGMA page_size").fetchone()
     content = path.read_bytes()
     refused = 0

@@ -16,7 +16,15 @@ from factoid.propositions import (
     Report,
     decompose,
 )
-from tests.propositions.passages import Awaiting, AwaitingStream, Batching, Streaming, facts, passage, passages
+from tests.propositions.passages import (
+    Awaiting,
+    AwaitingStream,
+    Batching,
+    Streaming,
+    facts,
+    passage,
+    passages,
+)
 
 KINDS = [Batching, Streaming, Awaiting, AwaitingStream]
 EXPECTED = [facts(unit) for unit in passages(10)]
@@ -32,7 +40,11 @@ def propositionize(request):
     """`propositionize`, or its async counterpart."""
 
     def propositionize(cached, units):
-        return cached.propositionize(units) if request.param == "sync" else asyncio.run(cached.apropositionize(units))
+        return (
+            cached.propositionize(units)
+            if request.param == "sync"
+            else asyncio.run(cached.apropositionize(units))
+        )
 
     return propositionize
 
@@ -59,7 +71,13 @@ def test_equal_passages_are_asked_once(kept, kind, propositionize):
     assert results == [facts(units[0]), [], *[facts(units[0])] * 2, []]
     assert len(inner.asked) == 2
     assert results[0] is not results[2] is not results[3]
-    assert [getattr(texts, "cached", False) for texts in results] == [False, False, True, True, True]
+    assert [getattr(texts, "cached", False) for texts in results] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
     assert results[4].reason == "refusal"
 
 
@@ -96,7 +114,9 @@ def test_of_batches_the_whole_ones_are_kept(kept, propositionize):
 
 def test_what_cannot_be_cached_is_refused(kept):
     nameless = SimpleNamespace(propositionize=lambda units: [])
-    with pytest.raises(InvalidInputError, match="SimpleNamespace has no name: give it an attribute `name`"):
+    with pytest.raises(
+        InvalidInputError, match="SimpleNamespace has no name: give it an attribute `name`"
+    ):
         CachedPropositionizer(nameless, kept)
     with pytest.raises(InvalidInputError, match="batch_size must be at least 1, got 0"):
         CachedPropositionizer(Batching(), kept, batch_size=0)

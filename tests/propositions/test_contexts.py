@@ -46,7 +46,10 @@ def opened(path=None, **options):
 
 def passages(store):
     units = store.units_of(["report"])
-    return sorted((unit for unit in units if unit.granularity is Granularity.PASSAGE), key=lambda unit: unit.start)
+    return sorted(
+        (unit for unit in units if unit.granularity is Granularity.PASSAGE),
+        key=lambda unit: unit.start,
+    )
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -74,7 +77,11 @@ async def test_a_context_is_embedded_and_searched_and_no_text(asynchronous):
         assert encoded.endswith(f"Acme: {unit.text}")
         [expected] = HashEncoder().encode_units([encoded])
         assert store.vectors([unit.id])[unit.id] == pytest.approx(expected)
-        facts = [fact for fact in store.units_of(["report"]) if fact.granularity is Granularity.PROPOSITION]
+        facts = [
+            fact
+            for fact in store.units_of(["report"])
+            if fact.granularity is Granularity.PROPOSITION
+        ]
         assert facts
         assert all(CONTEXT not in fact.metadata for fact in facts)
     assert all(prompt.count(REPORT.text) == 1 for prompt in model.prompts)
@@ -104,7 +111,9 @@ def test_an_interrupted_call_goes_on_where_it_stopped(tmp_path, monkeypatch):
     failing = Model(fail_after=4)
     with opened(tmp_path / "store") as store:
         with pytest.raises(ConnectionError):
-            store.add_documents([REPORT], contextualizer=PromptContextualizer(failing, name="m", workers=1), **SPLIT)
+            store.add_documents(
+                [REPORT], contextualizer=PromptContextualizer(failing, name="m", workers=1), **SPLIT
+            )
         assert len(store) == 0
         model = Model()
         store.add_documents([REPORT], contextualizer=PromptContextualizer(model, name="m"), **SPLIT)
@@ -124,7 +133,9 @@ def test_contexts_are_a_part_of_a_stores_identity(tmp_path):
 
 def test_no_context_and_wrong_ones():
     with opened() as store:
-        store.add_documents([REPORT], contextualizer=PromptContextualizer(lambda _prompt: " ", name="m"), **SPLIT)
+        store.add_documents(
+            [REPORT], contextualizer=PromptContextualizer(lambda _prompt: " ", name="m"), **SPLIT
+        )
         assert all(CONTEXT not in unit.metadata for unit in passages(store))
 
     class Wrong:
@@ -133,7 +144,10 @@ def test_no_context_and_wrong_ones():
         def contextualize(self, document, passages):
             return ["x"]
 
-    with opened() as store, pytest.raises(PropositionizerError, match="one string for each of 6 passages"):
+    with (
+        opened() as store,
+        pytest.raises(PropositionizerError, match="one string for each of 6 passages"),
+    ):
         store.add_documents([REPORT], contextualizer=Wrong(), **SPLIT)
     with pytest.raises(InvalidInputError, match="name the model"):
         PromptContextualizer(Model(), name="")
@@ -144,7 +158,9 @@ def test_no_context_and_wrong_ones():
 def test_a_long_document_is_cut_around_the_passage():
     model = Model()
     document = Document("# Acme\n\n" + "Filler words. " * 10_000 + "\n\n" + PARTS[2], id="report")
-    model_of = PromptContextualizer(lambda prompt: model.prompts.append(prompt) or "Said.", name="m")
+    model_of = PromptContextualizer(
+        lambda prompt: model.prompts.append(prompt) or "Said.", name="m"
+    )
     with opened() as store:
         store.add_documents([document], contextualizer=model_of, words=1000, min_words=0)
     assert max(map(len, model.prompts)) < 70_000
@@ -165,7 +181,11 @@ def test_in_langchain():
 
     embeddings = langchain.EncoderEmbeddings(HashEncoder())
     contexts = PromptContextualizer(lambda _prompt: "On whales.", name="m")
-    with langchain.MultiGranularFAISS(embeddings, embed_metadata=[CONTEXT], contextualizer=contexts) as store:
+    with langchain.MultiGranularFAISS(
+        embeddings, embed_metadata=[CONTEXT], contextualizer=contexts
+    ) as store:
         store.add_documents([LangChainDocument("They sing.")])
-        [document] = langchain.MultiGranularRetriever(store=store, k=1, parents="passage").invoke("whales")
+        [document] = langchain.MultiGranularRetriever(store=store, k=1, parents="passage").invoke(
+            "whales"
+        )
         assert (document.page_content, document.metadata[CONTEXT]) == ("They sing.", "On whales.")

@@ -27,7 +27,11 @@ from factoid.testing import ScriptedPropositionizer
 TEXT = "The tower leans at 5.5 degrees. It was restored in 1990. Galileo visited it."
 DOCUMENT = Document(TEXT, title="Pisa", section="Sights", id="pisa", metadata={"year": 1990})
 (PASSAGE,) = split_passages(DOCUMENT)
-FACTS = ["The tower leans at 5.5 degrees.", "The tower was restored in 1990.", "Galileo visited the tower."]
+FACTS = [
+    "The tower leans at 5.5 degrees.",
+    "The tower was restored in 1990.",
+    "Galileo visited the tower.",
+]
 
 
 def said(*propositions, **options):
@@ -51,7 +55,11 @@ def test_all_that_a_proposition_carries():
         "Galileo visited it.",
     ]
     for unit in result.units:
-        assert (unit.granularity, unit.document_id, unit.parent_id) == (Granularity.PROPOSITION, "pisa", PASSAGE.id)
+        assert (unit.granularity, unit.document_id, unit.parent_id) == (
+            Granularity.PROPOSITION,
+            "pisa",
+            PASSAGE.id,
+        )
         assert (unit.title, unit.section, unit.metadata) == ("Pisa", "Sights", {"year": 1990})
     assert len({unit.id for unit in result.units}) == 3
     assert result.report == Report(passages=1, propositions=3)
@@ -60,14 +68,20 @@ def test_all_that_a_proposition_carries():
 
 @pytest.mark.parametrize(
     ("output", "reason"),
-    [([], "empty output"), (["", " \n"], "empty output"), (NoPropositions("timed out"), "timed out")],
+    [
+        ([], "empty output"),
+        (["", " \n"], "empty output"),
+        (NoPropositions("timed out"), "timed out"),
+    ],
 )
 def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog):
     with caplog.at_level(logging.INFO, "factoid"):
         result = decompose([PASSAGE], answering([output]))
     sentences = split_sentences(PASSAGE)
     assert texts(result) == [unit.text for unit in sentences]
-    assert [(unit.start, unit.end) for unit in result.units] == [(unit.start, unit.end) for unit in sentences]
+    assert [(unit.start, unit.end) for unit in result.units] == [
+        (unit.start, unit.end) for unit in sentences
+    ]
     assert {unit.granularity for unit in result.units} == {Granularity.PROPOSITION}
     assert [unit.metadata for unit in result.units] == [{"fallback": reason, "year": 1990}] * 3
     assert result.report == Report(passages=1, propositions=3, failures={reason: 1})
@@ -79,7 +93,11 @@ def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog
 def test_a_sentence_that_no_proposition_covers_is_added_where_it_stands():
     result = said(FACTS[2], FACTS[0])
     assert texts(result) == [FACTS[0], "It was restored in 1990.", FACTS[2]]
-    assert [unit.metadata.get("fallback") for unit in result.units] == [None, "uncovered sentence", None]
+    assert [unit.metadata.get("fallback") for unit in result.units] == [
+        None,
+        "uncovered sentence",
+        None,
+    ]
     assert result.report == Report(passages=1, propositions=3, uncovered=1)
 
 
@@ -90,7 +108,11 @@ def test_unsupported_propositions_by_policy():
     expected = {"drop": FACTS, "keep": outputs, "sentence": [FACTS[0], stand_in, *FACTS[1:]]}
     for policy, propositions in expected.items():
         result = said(*outputs, unsupported=policy)
-        assert (texts(result), result.report.unsupported, result.report.uncovered) == (propositions, 1, 0)
+        assert (texts(result), result.report.unsupported, result.report.uncovered) == (
+            propositions,
+            1,
+            0,
+        )
     assert result.units[1].metadata["fallback"] == "unsupported proposition"
     assert said(*outputs) == said(*outputs, unsupported="drop")
 
@@ -116,27 +138,49 @@ def test_broken_characters_of_a_model_are_mended():
 
 @pytest.mark.parametrize(
     "outputs",
-    [[None], ["one string"], [[None]], [[["nested"]]], None, iter([["a"]]), {"a": 1}, "a", [], [["a"], ["b"]]],
+    [
+        [None],
+        ["one string"],
+        [[None]],
+        [[["nested"]]],
+        None,
+        iter([["a"]]),
+        {"a": 1},
+        "a",
+        [],
+        [["a"], ["b"]],
+    ],
 )
 def test_outputs_are_one_list_of_strings_for_each_passage(outputs, tmp_path):
-    for propositionizer in (answering(outputs), CachedPropositionizer(answering(outputs), tmp_path / "c")):
+    for propositionizer in (
+        answering(outputs),
+        CachedPropositionizer(answering(outputs), tmp_path / "c"),
+    ):
         with pytest.raises(
-            PropositionizerError, match=r"expected one list of strings for each of 1 passages, .*returned"
+            PropositionizerError,
+            match=r"expected one list of strings for each of 1 passages, .*returned",
         ):
             decompose([PASSAGE], propositionizer)
 
 
 @pytest.mark.parametrize("value", ["flan", None, SyntaxPropositionizer])
 def test_what_is_no_propositionizer(value):
-    for use in (lambda: decompose([PASSAGE], value), lambda: CachedPropositionizer(value, "unused")):
-        with pytest.raises(InvalidInputError, match=r"a method propositionize\(passages\), such as .*\(\), got .*"):
+    for use in (
+        lambda: decompose([PASSAGE], value),
+        lambda: CachedPropositionizer(value, "unused"),
+    ):
+        with pytest.raises(
+            InvalidInputError, match=r"a method propositionize\(passages\), such as .*\(\), got .*"
+        ):
             use()
 
 
 def test_no_passages_and_an_unknown_policy_ask_no_model():
     propositionizer = ScriptedPropositionizer({})
     assert decompose([], propositionizer) == Decomposition()
-    assert decompose([replace(PASSAGE, text=" \n")], propositionizer) == Decomposition(report=Report(passages=1))
+    assert decompose([replace(PASSAGE, text=" \n")], propositionizer) == Decomposition(
+        report=Report(passages=1)
+    )
     with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
         decompose([PASSAGE], propositionizer, unsupported="remove")
     assert propositionizer.calls == []
@@ -172,7 +216,11 @@ class Awaiting(Working):
 
 async def test_async_awaits_what_can_await_and_moves_the_rest_to_a_thread():
     awaiting, working = Awaiting({TEXT: FACTS}), Working({TEXT: FACTS})
-    assert await adecompose([PASSAGE], awaiting) == said(*FACTS) == await adecompose([PASSAGE], working)
+    assert (
+        await adecompose([PASSAGE], awaiting)
+        == said(*FACTS)
+        == await adecompose([PASSAGE], working)
+    )
     assert awaiting.thread is threading.main_thread() is not working.thread
     assert await adecompose([], awaiting) == Decomposition()
 
@@ -188,8 +236,13 @@ async def test_async_awaits_what_can_await_and_moves_the_rest_to_a_thread():
 )
 def test_whatever_is_said_every_sentence_is_found_again(propositions, policy):
     result = said(*propositions, unsupported=policy)
-    assert len({unit.id for unit in result.units}) == len(result.units) == result.report.propositions
-    starts = [next(i for i, s in enumerate(split_sentences(PASSAGE)) if s.end > unit.start) for unit in result.units]
+    assert (
+        len({unit.id for unit in result.units}) == len(result.units) == result.report.propositions
+    )
+    starts = [
+        next(i for i, s in enumerate(split_sentences(PASSAGE)) if s.end > unit.start)
+        for unit in result.units
+    ]
     assert policy == "keep" or starts == sorted(starts)
     for unit in result.units:
         assert PASSAGE.start <= unit.start < unit.end <= PASSAGE.end

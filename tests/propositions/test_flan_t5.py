@@ -35,10 +35,16 @@ def test_results_are_streamed_and_returned_in_order(tiny):
 
 
 def test_batches_engines_and_drafts_agree_in_float32(tiny, tiny_t5):
-    passages = [about(city) for city in CITIES] + [unit(sentence) for sentence in SENTENCES] + [STUCK, REFUSED]
+    passages = (
+        [about(city) for city in CITIES]
+        + [unit(sentence) for sentence in SENTENCES]
+        + [STUCK, REFUSED]
+    )
     together = tiny.propositionize(passages)
     assert together == [tiny.propositionize([passage])[0] for passage in passages]
-    plain = FlanT5Propositionizer(tiny_t5, engine="transformers", device="cpu", dtype="float32", copy=False)
+    plain = FlanT5Propositionizer(
+        tiny_t5, engine="transformers", device="cpu", dtype="float32", copy=False
+    )
     assert together == plain.propositionize(passages)
 
 
@@ -46,22 +52,30 @@ def test_failures_carry_their_reason(tiny, tiny_t5, engine):
     results = tiny.propositionize([REFUSED, about("Pisa")])
     assert results == [[], facts("Pisa")]
     assert results[0].reason == "unreadable output"
-    [cut] = FlanT5Propositionizer(tiny_t5, max_new_tokens=2, **engine).propositionize([about("Pisa")])
+    [cut] = FlanT5Propositionizer(tiny_t5, max_new_tokens=2, **engine).propositionize(
+        [about("Pisa")]
+    )
     assert cut.reason == "output cut off"
-    [cut] = FlanT5Propositionizer(tiny_t5, max_new_tokens=5, **engine).propositionize([about("Pisa")])
+    [cut] = FlanT5Propositionizer(tiny_t5, max_new_tokens=5, **engine).propositionize(
+        [about("Pisa")]
+    )
     assert cut == facts("Pisa")[:1]  # the complete strings
 
 
 def test_the_model_is_loaded_once_on_first_use(tiny_t5, engine, monkeypatch):
     loads = []
     load = flan_t5.load
-    monkeypatch.setattr(flan_t5, "load", lambda *args, **options: loads.append(args) or load(*args, **options))
+    monkeypatch.setattr(
+        flan_t5, "load", lambda *args, **options: loads.append(args) or load(*args, **options)
+    )
     propositionizer = FlanT5Propositionizer(str(tiny_t5), **engine)
     assert propositionizer.costly
     assert propositionizer.propositionize([]) == []
     assert loads == []
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(propositionizer.propositionize, [[about(city)] for city in list(CITIES) * 4]))
+        results = list(
+            pool.map(propositionizer.propositionize, [[about(city)] for city in list(CITIES) * 4])
+        )
     assert results == [[facts(city)] for city in list(CITIES) * 4]
     assert len(loads) == 1
 

@@ -31,7 +31,9 @@ def machine(monkeypatch):
         monkeypatch.setattr(engines, "find_spec", lambda name: ctranslate2 or None)
         monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx, raising=False)
         kind = "cuda" if cuda > (0, 0) else "cpu"
-        monkeypatch.setattr(engines, "usable_device", lambda device, **_: torch.device(device or kind))
+        monkeypatch.setattr(
+            engines, "usable_device", lambda device, **_: torch.device(device or kind)
+        )
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
 
@@ -56,9 +58,17 @@ def test_auto_is_what_suits_the_machine(machine, has, expected):
 
 def test_what_is_asked_for_is_what_runs(machine):
     machine()
-    assert choose("transformers", torch.device("cuda", 1), torch.bfloat16) == ("transformers", "cuda:1", "bfloat16")
+    assert choose("transformers", torch.device("cuda", 1), torch.bfloat16) == (
+        "transformers",
+        "cuda:1",
+        "bfloat16",
+    )
     assert choose("ctranslate2", "cuda:1", None) == ("ctranslate2", "cuda:1", "float16")
-    assert choose("auto", "cpu", "int8") == choose("ctranslate2", None, None) == ("ctranslate2", "cpu", "int8")
+    assert (
+        choose("auto", "cpu", "int8")
+        == choose("ctranslate2", None, None)
+        == ("ctranslate2", "cpu", "int8")
+    )
     for engine, dtype in (("vllm", None), ("auto", torch.int32), ("transformers", "int8")):
         with pytest.raises(InvalidInputError, match="expected an engine and one of its dtypes"):
             choose(engine, "cpu", dtype)
@@ -91,7 +101,9 @@ def test_the_name_of_a_model_of_the_hub_holds_its_commit(tmp_path):
         (model / "snapshots" / commit).mkdir(parents=True)
         (model / "snapshots" / commit / "config.json").write_text("{}")
     environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", _NAMES], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _NAMES], env=environment, capture_output=True, text=True, check=True
+    )
     commits = ["a" * 40, "a" * 40, "c" * 40, "absent", "b" * 40]
     assert done.stdout.split() == [f"nobody/model@{commit}" for commit in commits]
 
@@ -129,22 +141,36 @@ def test_a_cpu_without_amx_runs_int8(tiny_t5, machine):
     pytest.importorskip("ctranslate2")
     machine(ctranslate2=True)
     propositionizer = FlanT5Propositionizer(tiny_t5)
-    assert propositionizer.propositionize([about(city) for city in CITIES]) == [facts(city) for city in CITIES]
+    assert propositionizer.propositionize([about(city) for city in CITIES]) == [
+        facts(city) for city in CITIES
+    ]
     assert propositionizer.name.endswith(":ctranslate2-int8")
 
 
 def test_another_architecture_runs_without_drafts(tmp_path, caplog):
     """With random weights: what counts is that it runs, says so, and is deterministic."""
     train(tmp_path)
-    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    sizes = {
+        "d_model": 16,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_ffn_dim": 16,
+        "decoder_ffn_dim": 16,
+    }
     heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "vocab_size": 80}
     tokens = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2, "decoder_start_token_id": 1}
-    config = transformers.BartConfig(**sizes, **heads, **tokens, forced_eos_token_id=None, max_position_embeddings=64)
+    config = transformers.BartConfig(
+        **sizes, **heads, **tokens, forced_eos_token_id=None, max_position_embeddings=64
+    )
     transformers.BartForConditionalGeneration(config).save_pretrained(tmp_path)
-    propositionizer = FlanT5Propositionizer(tmp_path, engine="transformers", device="cpu", max_new_tokens=20)
+    propositionizer = FlanT5Propositionizer(
+        tmp_path, engine="transformers", device="cpu", max_new_tokens=20
+    )
     if find_spec("ctranslate2"):
         with pytest.raises(PropositionizerError, match=r"is bart.*engine=\"transformers\""):
-            FlanT5Propositionizer(tmp_path, device="cpu", engine="ctranslate2").propositionize([about("Pisa")])
+            FlanT5Propositionizer(tmp_path, device="cpu", engine="ctranslate2").propositionize(
+                [about("Pisa")]
+            )
     with caplog.at_level(logging.INFO, "factoid"):
         [result] = propositionizer.propositionize([about("Pisa")])
     assert "(bart) decodes with transformers' own generate" in caplog.text
@@ -155,7 +181,9 @@ def test_a_model_that_is_not_there_or_damaged(tmp_path, tiny_t5):
     damaged = shutil.copytree(tiny_t5, tmp_path / "damaged")
     (damaged / "model.safetensors").write_bytes(b"no weights")
     for name in (tmp_path / "nothing", "nobody/no-such-model", damaged):
-        with pytest.raises(PropositionizerError, match=rf"cannot load .*{re.escape(str(name))}.*hf download"):
+        with pytest.raises(
+            PropositionizerError, match=rf"cannot load .*{re.escape(str(name))}.*hf download"
+        ):
             FlanT5Propositionizer(name, engine="transformers").propositionize([about("Pisa")])
 
 

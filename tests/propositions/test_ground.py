@@ -44,7 +44,10 @@ TOWER = "Prior to restoration between 1990 and 2001, the tower leaned at 5.5 deg
     ],
 )
 def test_names_numbers_and_most_words_must_be_known(proposition, supported):
-    assert is_supported(proposition, Source(passage_of(TOWER, "Leaning Tower of Pisa")).known) is supported
+    assert (
+        is_supported(proposition, Source(passage_of(TOWER, "Leaning Tower of Pisa")).known)
+        is supported
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,10 @@ def test_alignment(proposition, text, title, expected):
 VERBATIM = [
     ("Bob is in.", "Call Bob. ‹Bob is in.›"),
     ("He won it.", "He lost. Then he said so: ‹He won it.› Again."),
-    ("The tower leaned at 5.5 degrees.", "In 1990 ‹the tower leaned at 5.5 degrees›, but less now."),
+    (
+        "The tower leaned at 5.5 degrees.",
+        "In 1990 ‹the tower leaned at 5.5 degrees›, but less now.",
+    ),
     ("One or two.", "- Zero\n- ‹One\n  or two.›\n- Three."),
     ("Dense X splits text.", "It is new. ‹[Dense X](https://x.org/splits) splits **text**.›"),
     ("Call `a()` now.", "Do: ‹Call `a()` now.› Yes."),
@@ -111,7 +117,10 @@ def _flat(text):
 
 
 WORDS = st.lists(
-    st.sampled_from("Bob is in. the Call *a* [b](c.d) `e f` A. Oslo, (x) 漢。 - 1.\n \n\n".split(" ")), max_size=25
+    st.sampled_from(
+        "Bob is in. the Call *a* [b](c.d) `e f` A. Oslo, (x) 漢。 - 1.\n \n\n".split(" ")
+    ),
+    max_size=25,
 )
 
 
@@ -129,7 +138,10 @@ def test_verbatim_spans_are_exact(words, start, length):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text("ab AB.12 \n", max_size=60), st.lists(st.text("ab AB.12", max_size=30).map(str.strip), max_size=4))
+@given(
+    st.text("ab AB.12 \n", max_size=60),
+    st.lists(st.text("ab AB.12", max_size=30).map(str.strip), max_size=4),
+)
 def test_spans_lie_in_the_sentence(text, propositions):
     for passage in split_passages(Document(text, title="A b")):
         source = Source(passage)
@@ -161,5 +173,8 @@ def test_words_are_compared_case_folded_and_without_what_nobody_sees(text, propo
 
 def test_tokens_have_places_in_the_text_with_what_nobody_sees():
     text = "a to\u200bwer\u200b of Pi\u00adsa"
-    assert [text[start:end] for _, start, end in content_tokens(text)] == ["to\u200bwer", "Pi\u00adsa"]
+    assert [text[start:end] for _, start, end in content_tokens(text)] == [
+        "to\u200bwer",
+        "Pi\u00adsa",
+    ]
     assert content_tokens("") == content_tokens("\u200b") == ()

@@ -11,7 +11,9 @@ from factoid.testing import ScriptedPropositionizer
 
 def facts(text, propositionizer=None):
     """The propositions of a text, with the text at their spans."""
-    units = decompose(split_passages(Document(text)), propositionizer or SyntaxPropositionizer()).units
+    units = decompose(
+        split_passages(Document(text)), propositionizer or SyntaxPropositionizer()
+    ).units
     return [(unit.text, text[unit.start : unit.end]) for unit in units]
 
 
@@ -133,18 +135,32 @@ def test_names_and_lead_ins_that_nothing_repeats_are_kept():
     assert [fact for fact, _ in facts(table)] == ["a: 1; b: 2; 3", "Text."]
     assert [fact for fact, _ in facts("| Region | Fee |\n|---|---|")] == ["Region; Fee"]
     text = "# Anna Berg\n\nKnown for this:\n\n- She moved to Oslo in 1900."
-    assert [fact for fact, _ in facts(text)] == ["Known for this:", "Anna Berg moved to Oslo in 1900."]
+    assert [fact for fact, _ in facts(text)] == [
+        "Known for this:",
+        "Anna Berg moved to Oslo in 1900.",
+    ]
 
 
 def test_propositions_in_other_words_are_not_changed():
     text = "It is forbidden to:\n\n- smoke\n- use lifts"
-    script = ScriptedPropositionizer(lambda _: ["Smoke is forbidden.", "Use of lifts is forbidden."])
-    assert [fact for fact, _ in facts(text, script)] == ["Smoke is forbidden.", "Use of lifts is forbidden."]
+    script = ScriptedPropositionizer(
+        lambda _: ["Smoke is forbidden.", "Use of lifts is forbidden."]
+    )
+    assert [fact for fact, _ in facts(text, script)] == [
+        "Smoke is forbidden.",
+        "Use of lifts is forbidden.",
+    ]
 
 
 def test_the_parts_of_a_long_row_name_their_columns_and_the_row():
-    reviewed = "Work is reviewed by somebody else, with a good deal of back and forth, before it is merged. " * 6
-    trusted = "Reviews what others wrote, and is asked for advice by the people of all the other teams. " * 6
+    reviewed = (
+        "Work is reviewed by somebody else, with a good deal of back and forth, before it is merged. "
+        * 6
+    )
+    trusted = (
+        "Reviews what others wrote, and is asked for advice by the people of all the other teams. "
+        * 6
+    )
     source = f"| Area | Junior | Senior |\n|---|---|---|\n| Trust | {reviewed.strip()} | {trusted.strip()} |"
     written = facts(source)
     assert len(written) > 2
@@ -158,7 +174,9 @@ def test_the_parts_of_a_long_row_name_their_columns_and_the_row():
 def test_the_span_of_a_row_with_an_empty_cell_reaches_to_its_end():
     html = "<table><tr><td><b>Terms</b></td><td></td><td>Read them first.</td></tr></table>"
     pipes = "|  |  |  |\n|---|---|---|\n| Terms |  | Read them first. |"
-    assert facts(html) == [("Terms; Read them first.", "Terms</b></td><td></td><td>Read them first.")]
+    assert facts(html) == [
+        ("Terms; Read them first.", "Terms</b></td><td></td><td>Read them first.")
+    ]
     assert facts(pipes) == [("Terms; Read them first.", "Terms |  | Read them first.")]
 
 

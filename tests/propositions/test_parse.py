@@ -145,7 +145,9 @@ def test_readable(output, expected):
 
 @pytest.mark.parametrize("output", UNREADABLE)
 def test_unreadable(output):
-    assert read_propositions(output).reason == ("unreadable output" if output.strip() else "empty output")
+    assert read_propositions(output).reason == (
+        "unreadable output" if output.strip() else "empty output"
+    )
 
 
 def test_an_unreadable_output_is_logged_in_part(caplog):
@@ -201,7 +203,9 @@ AFTER = ["", "\n```", "\n\nI hope this helps. Let me know!", "\n```\nThat's all,
     indent=st.sampled_from([None, 0, 2]),
     data=st.data(),
 )
-def test_json_is_read_exactly_wherever_it_ends(strings, before, after, wrap, ascii_only, indent, data):
+def test_json_is_read_exactly_wherever_it_ends(
+    strings, before, after, wrap, ascii_only, indent, data
+):
     def dump(value):
         return json.dumps(value, ensure_ascii=ascii_only, indent=indent)
 
@@ -212,7 +216,10 @@ def test_json_is_read_exactly_wherever_it_ends(strings, before, after, wrap, asc
     for text in strings:
         at = whole.index(dump(text), at) + len(dump(text))
         ends.append(at)
-    plain = ["".join(" " if category(character) == "Cc" else character for character in text) for text in strings]
+    plain = [
+        "".join(" " if category(character) == "Cc" else character for character in text)
+        for text in strings
+    ]
     expected = [" ".join(text.split()) for text, end in zip(plain, ends, strict=True) if end <= cut]
     assert read_propositions(whole[:cut]) == [text for text in expected if text]
 

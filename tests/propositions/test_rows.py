@@ -27,7 +27,11 @@ def test_a_short_row_is_one_proposition():
 
 def test_parts_of_a_long_row_name_it():
     cells = [("No.", "7"), ("Mill", "Old"), ("Height", "12 m"), ("Width", "6 m"), ("Sails", "4")]
-    texts = ["No.: 7; Mill: Old; Height: 12 m", "No.: 7; Mill: Old; Width: 6 m", "No.: 7; Mill: Old; Sails: 4"]
+    texts = [
+        "No.: 7; Mill: Old; Height: 12 m",
+        "No.: 7; Mill: Old; Width: 6 m",
+        "No.: 7; Mill: Old; Sails: 4",
+    ]
     parts = row_facts(cells, words=7)
     assert [fact.text for fact in parts] == texts
     assert [fact.cells for fact in parts] == [(0, 1, 2), (3,), (4,)]
@@ -42,7 +46,9 @@ def test_the_first_text_names_a_row_of_numbers():
     ]
 
 
-CELLS = st.lists(st.tuples(st.sampled_from(["", "Name", "Long name"]), st.text("ab 1", max_size=30)), max_size=12)
+CELLS = st.lists(
+    st.tuples(st.sampled_from(["", "Name", "Long name"]), st.text("ab 1", max_size=30)), max_size=12
+)
 
 
 @given(CELLS, st.integers(1, 20))
@@ -61,13 +67,19 @@ def test_every_cell_is_in_a_proposition(cells, words):
         ("Mill: Old\nTown: Varn\nHeight: 12", ["Mill: Old; Town: Varn; Height: 12"]),
         ("mill: Old\nowner: \nheight: 12", ["mill: Old; height: 12"]),
         ("Old mill\nHeight: 12\nWidth: 6", ["Old mill; Height: 12; Width: 6"]),
-        ("Mill: Old\nNote: It turns. It hums.\nHeight: 12", ["Mill: Old; Note: It turns. It hums.; Height: 12"]),
+        (
+            "Mill: Old\nNote: It turns. It hums.\nHeight: 12",
+            ["Mill: Old; Note: It turns. It hums.; Height: 12"],
+        ),
         ("Mill: Old\r\nHeight: 12", ["Mill: Old; Height: 12"]),
         # no rows
         ("Anna: It turns.\nBo: It hums.", ["Anna: It turns.", "Bo: It hums."]),
         ("Mill: Old\nMill: New", ["Mill: Old", "Mill: New"]),
         ("# Old mill\n\nHeight: 12\nWidth: 6", ["Height: 12", "Width: 6"]),
-        ("From: Ann Lee\nTo: Bo Ray\nSubject: Mills", ["From: Ann Lee", "To: Bo Ray", "Subject: Mills"]),
+        (
+            "From: Ann Lee\nTo: Bo Ray\nSubject: Mills",
+            ["From: Ann Lee", "To: Bo Ray", "Subject: Mills"],
+        ),
     ],
 )
 def test_texts_that_are_rows(text, propositions):
@@ -84,14 +96,21 @@ def test_spans_of_a_row_point_at_its_lines(tmp_path, letter):
     passages = split_passages(document)
     assert letter == "p" or len(passages) > 1
     units = [fact for passage in passages for fact in record_facts(passage)]
-    assert all(fact.text.startswith(f"Mill: Old; {letter}art ") and count_words(fact.text) <= 60 for fact in units)
+    assert all(
+        fact.text.startswith(f"Mill: Old; {letter}art ") and count_words(fact.text) <= 60
+        for fact in units
+    )
     for fact in units:
         first, last = fact.text.split("; ")[1], fact.text.split("; ")[-1]
         lines = document.text[fact.start : fact.end].split("\n")
         assert lines[0] in ("Mill: Old", first)
         assert lines[-1] == last
-    assert [unit.text for unit in decompose(passages, PROPOSITIONIZER).units] == [fact.text for fact in units]
-    assert {line for fact in units for line in fact.text.split("; ")} == set(document.text.split("\n"))
+    assert [unit.text for unit in decompose(passages, PROPOSITIONIZER).units] == [
+        fact.text for fact in units
+    ]
+    assert {line for fact in units for line in fact.text.split("; ")} == set(
+        document.text.split("\n")
+    )
 
 
 def test_texts_of_a_table_are_no_rows(tmp_path):
@@ -103,7 +122,10 @@ def test_texts_of_a_table_are_no_rows(tmp_path):
 
 def test_sentences_of_a_long_cell_name_the_row(tmp_path):
     path = tmp_path / "mills.csv"
-    sentences = [f"The wheel number {n} turns at night and hums its low song by the river." for n in range(20)]
+    sentences = [
+        f"The wheel number {n} turns at night and hums its low song by the river."
+        for n in range(20)
+    ]
     path.write_text(f"Mill,Story\nOld,{' '.join(sentences)}\n")
     (document,) = read_file(path)
     units = [fact for passage in split_passages(document) for fact in record_facts(passage)]

@@ -30,8 +30,12 @@ def test_scores_are_the_formulas_of_appendix_b(data):
     def similarity(a, b):
         return np.array([[table[one, other] for other in b] for one in a])
 
-    precision = sum(max(max(table[one, other], 0) for other in references) for one in predicted) / len(predicted)
-    recall = sum(max(max(table[one, other], 0) for one in predicted) for other in references) / len(references)
+    precision = sum(
+        max(max(table[one, other], 0) for other in references) for one in predicted
+    ) / len(predicted)
+    recall = sum(max(max(table[one, other], 0) for one in predicted) for other in references) / len(
+        references
+    )
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     score = proposition_f1(predicted, references * 2, similarity)  # repetitions count once
     assert values(score) == pytest.approx((precision, recall, f1))
@@ -40,14 +44,26 @@ def test_scores_are_the_formulas_of_appendix_b(data):
 
 def test_sets_may_be_empty():
     for predicted, references, expected in (([], [], 1), ([], OURS, 0), (OURS, [], 0)):
-        assert values(proposition_f1(predicted, references, TokenF1())) == (expected, expected, expected)
+        assert values(proposition_f1(predicted, references, TokenF1())) == (
+            expected,
+            expected,
+            expected,
+        )
 
 
 def test_a_corpus_scores_the_mean_of_its_passages():
-    predicted, references = [OURS, OURS, ["Cats purr."], []], [THEIRS, OURS, ["Dogs bark."], ["Dogs bark."]]
+    predicted, references = (
+        [OURS, OURS, ["Cats purr."], []],
+        [THEIRS, OURS, ["Dogs bark."], ["Dogs bark."]],
+    )
     for similarity in (EncoderSimilarity(HashEncoder()), TokenF1()):
-        alone = [values(proposition_f1(*pair, similarity)) for pair in zip(predicted, references, strict=True)]
-        assert values(corpus_f1(predicted, references, similarity)) == pytest.approx(np.mean(alone, axis=0))
+        alone = [
+            values(proposition_f1(*pair, similarity))
+            for pair in zip(predicted, references, strict=True)
+        ]
+        assert values(corpus_f1(predicted, references, similarity)) == pytest.approx(
+            np.mean(alone, axis=0)
+        )
 
 
 def test_cosine_of_vectors_of_any_length():
@@ -84,7 +100,10 @@ def squad_f1(a, b):
     return 2 * precision * recall / (precision + recall) if common else 0.0
 
 
-@given(st.lists(st.text("the an'., ABC", max_size=12), max_size=4), st.lists(st.text("the an'., ABC", max_size=12)))
+@given(
+    st.lists(st.text("the an'., ABC", max_size=12), max_size=4),
+    st.lists(st.text("the an'., ABC", max_size=12)),
+)
 def test_token_f1_agrees_with_matching_by_hand(a, b):
     scores = TokenF1()(a, b)
     assert scores.shape == (len(a), len(b)) == EncoderSimilarity(HashEncoder())(a, b).shape

@@ -92,7 +92,10 @@ def random_inputs(seed: int, vocabulary: int) -> list[list[int]]:
     """Return rows of different lengths, each with its end."""
     chance = random.Random(seed)
     rows = chance.choice([1, 3, 7])
-    return [[chance.randrange(2, vocabulary) for _ in range(chance.randint(1, 30))] + [1] for _ in range(rows)]
+    return [
+        [chance.randrange(2, vocabulary) for _ in range(chance.randint(1, 30))] + [1]
+        for _ in range(rows)
+    ]
 
 
 def padded(inputs):
@@ -112,7 +115,11 @@ def greedy(model, inputs, max_new_tokens):
     ids, mask = padded(inputs)
     with torch.inference_mode():
         outputs = model.generate(
-            input_ids=ids, attention_mask=mask, max_new_tokens=max_new_tokens, do_sample=False, num_beams=1
+            input_ids=ids,
+            attention_mask=mask,
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+            num_beams=1,
         )
     rows = outputs[:, 1:].tolist()
     return [(row[: row.index(1)], False) if 1 in row else (row, True) for row in rows]

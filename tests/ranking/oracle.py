@@ -50,10 +50,14 @@ class StubIndex:
         ids, vectors = self.ids[own], self.vectors[own]
         scores = queries @ vectors.T
         if self.noise:
-            scores = scores + np.random.default_rng(0).normal(0, self.noise, scores.shape).astype(np.float32)
+            scores = scores + np.random.default_rng(0).normal(0, self.noise, scores.shape).astype(
+                np.float32
+            )
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         missing = ((0, 0), (0, k - order.shape[1]))
-        found = np.pad(np.take_along_axis(scores, order, axis=1), missing, constant_values=np.float32(-3.4e38))
+        found = np.pad(
+            np.take_along_axis(scores, order, axis=1), missing, constant_values=np.float32(-3.4e38)
+        )
         return found, np.pad(ids[order], missing, constant_values=-1)
 
 
@@ -84,12 +88,17 @@ class Case:
         """The view with the units alone that have some metadata; None for all."""
         if metadata is None:
             return view
-        return replace(view, allowed=membership(view.columns.metadata, np.array(sorted(metadata), np.int64)))
+        return replace(
+            view, allowed=membership(view.columns.metadata, np.array(sorted(metadata), np.int64))
+        )
 
     def scored(self, query, metadata):
         """All allowed units, as (score, unit), by plain loops."""
         return [
-            (sum(float(a) * float(b) for a, b in zip(query, self.vectors[unit[1]], strict=True)), unit)
+            (
+                sum(float(a) * float(b) for a, b in zip(query, self.vectors[unit[1]], strict=True)),
+                unit,
+            )
             for unit in self.units
             if metadata is None or unit[4] in metadata
         ]
@@ -100,7 +109,9 @@ class Case:
         under = {}
         for score, unit in self.scored(query, metadata):
             under.setdefault(unit[place], []).append((score, unit[0]))
-        return {key: sorted(units, key=lambda unit: (-unit[0], unit[1])) for key, units in under.items()}
+        return {
+            key: sorted(units, key=lambda unit: (-unit[0], unit[1])) for key, units in under.items()
+        }
 
 
 def check_groups(found, case, query, k, metadata, level):

@@ -60,15 +60,33 @@ def corpus(seed, *, complete, passages=30):
     cases = {}
     for kind, rows in units.items():
         cases[kind] = Case(rows, {row: tuple(rng.integers(-6, 7, 4).tolist()) for row, *_ in rows})
-    words = [{5000 + at: int(score) for at, score in enumerate(rng.integers(0, 5, passages))} for _ in range(3)]
+    words = [
+        {5000 + at: int(score) for at, score in enumerate(rng.integers(0, 5, passages))}
+        for _ in range(3)
+    ]
     return cases, rng.integers(-6, 7, (3, 4)), words
 
 
-def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, level="passage", has_passages=True):
+def oracle(
+    cases,
+    kinds,
+    query,
+    words,
+    weights,
+    scale,
+    full,
+    metadata=None,
+    level="passage",
+    has_passages=True,
+):
     """Score and key of every parent that may be found, best first."""
     scored = {kind: case.scored(query, metadata) for kind, case in cases.items() if kind in kinds}
     eligible = {unit[2] for found in scored.values() for _, unit in found}
-    own = {unit[0]: score for score, unit in cases[PASSAGE].scored(query, None)} if has_passages else {}
+    own = (
+        {unit[0]: score for score, unit in cases[PASSAGE].scored(query, None)}
+        if has_passages
+        else {}
+    )
     finer = [kind for kind in kinds if kind is not PASSAGE]
     lexical = 0 if words is None else weights.lexical
     documents = {unit[2]: unit[3] for case in cases.values() for unit in case.units}
@@ -76,12 +94,25 @@ def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, leve
     totals = []
     for row in eligible:
         shared = lexical * scale * (words or {}).get(row, 0) / full
-        dense = {kind: [(score, unit[0]) for score, unit in scored[kind] if unit[2] == row] for kind in finer}
+        dense = {
+            kind: [(score, unit[0]) for score, unit in scored[kind] if unit[2] == row]
+            for kind in finer
+        }
         itself = own.get(row, -math.inf) if alpha else -math.inf  # also counts as one of its units
-        parts = [(max(*units, (itself, row))[0], (1 - alpha) / len(finer)) for units in dense.values() if units]
+        parts = [
+            (max(*units, (itself, row))[0], (1 - alpha) / len(finer))
+            for units in dense.values()
+            if units
+        ]
         if level == "unit":
             for score, unit in [pair for units in dense.values() for pair in units]:
-                totals.append(((1 - lexical) * ((1 - alpha) * score + alpha * own.get(row, score)) + shared, unit))
+                totals.append(
+                    (
+                        (1 - lexical) * ((1 - alpha) * score + alpha * own.get(row, score))
+                        + shared,
+                        unit,
+                    )
+                )
             if PASSAGE in kinds and row in {unit[0] for _, unit in scored[PASSAGE]}:
                 totals.append(((1 - lexical) * own[row] + shared, row))
             continue
@@ -89,9 +120,13 @@ def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, leve
             parts.append((own[row], alpha))
         weight = sum(share for _, share in parts)
         mean = (
-            sum(score * share for score, share in parts) / weight if weight else np.mean([score for score, _ in parts])
+            sum(score * share for score, share in parts) / weight
+            if weight
+            else np.mean([score for score, _ in parts])
         )
-        totals.append(((1 - lexical) * mean + shared, row if level == "passage" else documents[row]))
+        totals.append(
+            ((1 - lexical) * mean + shared, row if level == "passage" else documents[row])
+        )
     if level == "document":
         totals = [
             (max(score for score, key in totals if key == document), document)
@@ -105,17 +140,26 @@ def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, leve
     seed=st.integers(0, 999),
     k=st.integers(1, 40),
     level=st.sampled_from(["unit", "passage", "document"]),
-    kinds=st.sampled_from([[PASSAGE], [PROPOSITION], [SENTENCE, PROPOSITION], [PASSAGE, SENTENCE, PROPOSITION]]),
-    weights=st.sampled_from([Weights(), Weights(0.3, 0.5), Weights(0, 0.2), Weights(1, 0), Weights(0.5, 0.9)]),
+    kinds=st.sampled_from(
+        [[PASSAGE], [PROPOSITION], [SENTENCE, PROPOSITION], [PASSAGE, SENTENCE, PROPOSITION]]
+    ),
+    weights=st.sampled_from(
+        [Weights(), Weights(0.3, 0.5), Weights(0, 0.2), Weights(1, 0), Weights(0.5, 0.9)]
+    ),
     metadata=st.sampled_from([None, {1}, {0, 2}, {9}]),
     complete=st.booleans(),
     has_words=st.booleans(),
     has_passages=st.booleans(),
 )
-def test_against_the_definition(seed, k, level, kinds, weights, metadata, complete, has_words, has_passages):
+def test_against_the_definition(
+    seed, k, level, kinds, weights, metadata, complete, has_words, has_passages
+):
     has_passages = has_passages or PASSAGE in kinds
     cases, queries, words = corpus(seed, complete=complete, passages=60)
-    views = {kind: case.filtered(case.view(kind), metadata if kind in kinds else None) for kind, case in cases.items()}
+    views = {
+        kind: case.filtered(case.view(kind), metadata if kind in kinds else None)
+        for kind, case in cases.items()
+    }
     results = best_groups(
         [views[kind] for kind in kinds],
         views[PASSAGE] if has_passages else None,
@@ -131,7 +175,18 @@ def test_against_the_definition(seed, k, level, kinds, weights, metadata, comple
         of_words = words[number] if has_words else None
         full = FULL[number]
         reach = reach_of(queries[number])
-        expected = oracle(cases, kinds, queries[number], of_words, weights, reach, full, metadata, level, has_passages)
+        expected = oracle(
+            cases,
+            kinds,
+            queries[number],
+            of_words,
+            weights,
+            reach,
+            full,
+            metadata,
+            level,
+            has_passages,
+        )
         scores = {key: score for score, key in expected}
         expected = [score for score, _ in expected][:k]
         np.testing.assert_allclose([group.score for group in groups], expected, atol=1e-4)
@@ -162,7 +217,14 @@ def test_parts_and_matches_say_why():
 
 
 @pytest.mark.parametrize(
-    "weights", [{"passage": 1.1}, {"lexical": -0.1}, {"lexical": float("nan")}, {"passage": "much"}, {"lexical": True}]
+    "weights",
+    [
+        {"passage": 1.1},
+        {"lexical": -0.1},
+        {"lexical": float("nan")},
+        {"passage": "much"},
+        {"lexical": True},
+    ],
 )
 def test_weights_out_of_range(weights):
     with pytest.raises(InvalidInputError, match="from 0 to 1"):

@@ -30,8 +30,12 @@ from tests.ranking.test_blend import (
     seed=st.integers(0, 999),
     k=st.integers(1, 3) | st.integers(1, 40),
     level=st.sampled_from(["unit", "passage", "document"]),
-    kinds=st.sampled_from([[PASSAGE], [PROPOSITION], [SENTENCE, PROPOSITION], [PASSAGE, SENTENCE, PROPOSITION]]),
-    weights=st.sampled_from([Weights(), Weights(0.3, 0.5), Weights(0, 0.2), Weights(1, 0), Weights(0.5, 0.9)]),
+    kinds=st.sampled_from(
+        [[PASSAGE], [PROPOSITION], [SENTENCE, PROPOSITION], [PASSAGE, SENTENCE, PROPOSITION]]
+    ),
+    weights=st.sampled_from(
+        [Weights(), Weights(0.3, 0.5), Weights(0, 0.2), Weights(1, 0), Weights(0.5, 0.9)]
+    ),
     metadata=st.sampled_from([{1}, {0, 2}]),
     has_words=st.booleans(),
     whole=st.booleans(),
@@ -68,12 +72,25 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
         )
     without = {
         **cases,
-        PASSAGE: Case([unit for unit in cases[PASSAGE].units if unit[0] not in closed], cases[PASSAGE].vectors),
+        PASSAGE: Case(
+            [unit for unit in cases[PASSAGE].units if unit[0] not in closed], cases[PASSAGE].vectors
+        ),
     }
     documents = {unit[2]: unit[3] for case in cases.values() for unit in case.units}
     for number, groups in enumerate(results):
-        of_words = {row: score for row, score in words[number].items() if row not in closed} if has_words else None
-        asked = (queries[number], of_words, weights, reach_of(queries[number]), FULL[number], metadata)
+        of_words = (
+            {row: score for row, score in words[number].items() if row not in closed}
+            if has_words
+            else None
+        )
+        asked = (
+            queries[number],
+            of_words,
+            weights,
+            reach_of(queries[number]),
+            FULL[number],
+            metadata,
+        )
         expected = oracle(without, kinds, *asked, level)
         scores = {key: score for score, key in expected}
         assert {group.key for group in groups} <= {*scores}
@@ -81,12 +98,16 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
             np.testing.assert_allclose(
                 [group.score for group in groups], [score for score, _ in expected][:k], atol=1e-4
             )
-            assert all(scores[group.key] == pytest.approx(group.score, abs=1e-4) for group in groups)
+            assert all(
+                scores[group.key] == pytest.approx(group.score, abs=1e-4) for group in groups
+            )
         if level == "document":
             passages = oracle(without, kinds, *asked, "passage")
             for group in groups:
                 of_document = [
-                    (score, row) for score, row in passages if documents[row] == group.key and row not in closed
+                    (score, row)
+                    for score, row in passages
+                    if documents[row] == group.key and row not in closed
                 ]
                 if not of_document:
                     assert group.passage is None
@@ -104,13 +125,21 @@ def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
     monkeypatch.setattr(blend, "_FOUND", 1)
     near = [(row, row, 100, 7, 0) for row in range(80)]
-    case = Case([*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)})
-    view = case.filtered(case.view(SENTENCE, exact=False), {0})
-    passages = Case([(100, 100, 100, 7, 0), (101, 101, 101, 7, 0)], {100: (1, 1, 1), 101: (1, 0, 0)}).view(
-        PASSAGE, exact=False
+    case = Case(
+        [*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)}
     )
+    view = case.filtered(case.view(SENTENCE, exact=False), {0})
+    passages = Case(
+        [(100, 100, 100, 7, 0), (101, 101, 101, 7, 0)], {100: (1, 1, 1), 101: (1, 0, 0)}
+    ).view(PASSAGE, exact=False)
     query = np.array([[1, 1, 0]], np.float32)
     [[group]] = best_groups(
-        [view], passages, query, 1, parents="document", weights=Weights(0, 0), closed=np.array([100], np.int64)
+        [view],
+        passages,
+        query,
+        1,
+        parents="document",
+        weights=Weights(0, 0),
+        closed=np.array([100], np.int64),
     )
     assert (group.key, group.passage, group.matches[0].row) == (7, 101, 79)

@@ -23,7 +23,10 @@ def ids(most):
 def some_units(draw, first=1, last=60):
     """Tuples in the order of `NAMES`; no row twice."""
     chosen = draw(st.lists(st.integers(first, last), unique=True, max_size=30))
-    return [(draw(ids(9)), row, draw(ids(5)), draw(ids(3)), draw(st.sampled_from([1, 2, 10**9]))) for row in chosen]
+    return [
+        (draw(ids(9)), row, draw(ids(5)), draw(ids(3)), draw(st.sampled_from([1, 2, 10**9])))
+        for row in chosen
+    ]
 
 
 def columns_of(units):
@@ -61,7 +64,9 @@ def test_lookups(units, wanted):
     ):
         positions, which = find(chosen)
         found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))
-        assert found == sorted((at, unit) for at, key in enumerate(wanted) for unit in units if unit[place] == key)
+        assert found == sorted(
+            (at, unit) for at, key in enumerate(wanted) for unit in units if unit[place] == key
+        )
     for mask, place in (
         (membership(columns.rows, chosen), 1),
         (membership(columns.documents, chosen), 3),
@@ -69,7 +74,9 @@ def test_lookups(units, wanted):
     ):
         assert mask.tolist() == [unit[place] in wanted for unit in tuples(columns)]
     mask = membership(columns.documents, chosen)
-    assert columns.distinct_vectors(mask).tolist() == sorted({unit[0] for unit in units if unit[3] in wanted})
+    assert columns.distinct_vectors(mask).tolist() == sorted(
+        {unit[0] for unit in units if unit[3] in wanted}
+    )
 
 
 @settings(deadline=None)

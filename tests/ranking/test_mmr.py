@@ -23,7 +23,9 @@ def marginal_relevance(query, vectors, k, weight):
         def value(i, chosen=tuple(chosen)):
             near = max((cosine(vectors[i], vectors[j]) for j in chosen), default=None)
             return (
-                cosine(query, vectors[i]) if near is None else weight * cosine(query, vectors[i]) - (1 - weight) * near
+                cosine(query, vectors[i])
+                if near is None
+                else weight * cosine(query, vectors[i]) - (1 - weight) * near
             )
 
         chosen.append(max((i for i in range(len(vectors)) if i not in chosen), key=value))
@@ -39,15 +41,22 @@ def test_groups_are_chosen_by_the_vectors_of_their_best_units(level, weight):
         own = {row: tuple(rng.integers(-9, 9, 5).tolist()) for row in range(start, start + 40)}
         own[start] = (0,) * 5  # of no direction, and so near nothing
         units = [(row, row - row % 2, 500 + row % 15, 1, 1) for row in own]
-        views.append(Case(units, {row: vector for row, vector in own.items() if row % 2 == 0}).view(kind))
+        views.append(
+            Case(units, {row: vector for row, vector in own.items() if row % 2 == 0}).view(kind)
+        )
         vectors |= {row: own[row - row % 2] for row in own}
     query = rng.integers(-9, 9, (1, 5)).astype(np.float32)
     (groups,) = best_groups(views, None, query, 20, parents=level, weights=Weights(0, 0))
     assert {group.matches[0].row < 100 for group in groups} == {True, False}
     candidates = np.array([vectors[group.matches[0].row] for group in groups], float)
     chosen = diverse_groups(views, query[0], groups, 6, lambda_mult=weight)
-    assert chosen == [groups[place] for place in marginal_relevance(query[0], candidates, 6, weight)]
-    for some in (groups, [group for group in groups if group.matches[0].row < 100]):  # of both views, of one
+    assert chosen == [
+        groups[place] for place in marginal_relevance(query[0], candidates, 6, weight)
+    ]
+    for some in (
+        groups,
+        [group for group in groups if group.matches[0].row < 100],
+    ):  # of both views, of one
         everything = diverse_groups(views, query[0], some, 99)
         assert {group.key for group in everything} == {group.key for group in some}
     assert diverse_groups(views, query[0], [], 6) == []

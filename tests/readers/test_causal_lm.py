@@ -30,10 +30,19 @@ def untrained(kind="llama", *, positions=512):
     torch.manual_seed(0)
     options = {"vocab_size": 257, "bos_token_id": None, "eos_token_id": 0, "initializer_range": 0.5}
     if kind == "gpt2":  # learned positions: padding shows if it is counted
-        config = transformers.GPT2Config(n_positions=positions, n_embd=32, n_layer=2, n_head=2, **options)
+        config = transformers.GPT2Config(
+            n_positions=positions, n_embd=32, n_layer=2, n_head=2, **options
+        )
         return transformers.GPT2LMHeadModel(config).eval()
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = transformers.LlamaConfig(max_position_embeddings=positions, pad_token_id=None, **sizes, **options)
+    sizes = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    config = transformers.LlamaConfig(
+        max_position_embeddings=positions, pad_token_id=None, **sizes, **options
+    )
     return transformers.LlamaForCausalLM(config).eval()
 
 
@@ -51,7 +60,9 @@ def greedy(model, prompt, steps=10):
     tokens, written = tokenizer(prompt)["input_ids"], []
     while len(written) < steps and 0 not in written:
         with torch.no_grad():
-            written.append(int(model(input_ids=torch.tensor([tokens + written])).logits[0, -1].argmax()))
+            written.append(
+                int(model(input_ids=torch.tensor([tokens + written])).logits[0, -1].argmax())
+            )
     return clean_answer(tokenizer.decode(written, skip_special_tokens=True))
 
 
@@ -59,7 +70,11 @@ def test_a_folder_answers_as_the_model_that_was_saved_in_it(folder):
     reader, model = CausalReader(folder), untrained("gpt2")
     assert isinstance(reader, Reader)
     for context in ((), DOCUMENT, SEVERAL):
-        assert reader.read("which river?", context) == greedy(model, question_prompt("which river?", context)) != ""
+        assert (
+            reader.read("which river?", context)
+            == greedy(model, question_prompt("which river?", context))
+            != ""
+        )
     short = CausalReader(str(folder), max_new_tokens=4).read("which river?")
     assert short == greedy(model, question_prompt("which river?"), 4)
 
@@ -70,10 +85,18 @@ def test_batches_of_any_size_answer_as_a_greedy_loop_does(kind, batch_size):
     assert tokenizer.pad_token_id is None
     questions = [f"{'what ' * (index % 4)}is {index}?" for index in range(7)]
     contexts = [["word " * (5 * index)] * (index % 3) for index in range(7)]
-    expected = [greedy(model, question_prompt(*pair)) for pair in zip(questions, contexts, strict=True)]
+    expected = [
+        greedy(model, question_prompt(*pair)) for pair in zip(questions, contexts, strict=True)
+    ]
     assert len(set(expected)) > 3
     # What checkpoints of chat models bring along has no part in it.
-    chatty = {"do_sample": True, "temperature": 0.7, "top_p": 0.9, "top_k": 5, "repetition_penalty": 1.5}
+    chatty = {
+        "do_sample": True,
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "top_k": 5,
+        "repetition_penalty": 1.5,
+    }
     model.generation_config.update(**chatty)
     reader = CausalReader(model, tokenizer, batch_size=batch_size)
     assert reader.read_batch(questions, contexts) == expected
@@ -86,7 +109,11 @@ def test_a_long_prompt_is_cut_from_the_left():
     model = untrained("gpt2", positions=120)
     documents = [DOCUMENT, "Lyon lies on the Rhone, " * 30]
     cut = question_prompt("which river?", documents)[-110:]
-    assert CausalReader(model, byte_tokenizer()).read("which river?", documents) == greedy(model, cut) != ""
+    assert (
+        CausalReader(model, byte_tokenizer()).read("which river?", documents)
+        == greedy(model, cut)
+        != ""
+    )
 
 
 def test_what_cannot_be(tmp_path):

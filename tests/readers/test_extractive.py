@@ -40,7 +40,9 @@ def test_the_best_sentence_has_the_rarest_words_of_the_question():
     question = "Which tower stands old?"
     # 'tower' is in three sentences, 'stands' and 'old' in one each.
     weight = {"tower": math.log(2), "stands": math.log(4), "old": math.log(4)}
-    shares = [sum(weight[w] for w in weight if w in s.lower()) / sum(weight.values()) for s in sentences]
+    shares = [
+        sum(weight[w] for w in weight if w in s.lower()) / sum(weight.values()) for s in sentences
+    ]
     best = sentences[int(np.argmax(shares))]
     assert ExtractiveReader(answers="sentence").read(question, sentences) == best == sentences[1]
 
@@ -53,9 +55,15 @@ def test_an_encoder_adds_its_inner_product():
         def encode_units(self, texts):
             return np.array([[0.0, 0.9 * ("old" in text)] for text in texts], np.float32)
 
-    sentences = ["It is old.", "The tower leans."]  # words alone would take the second (its share is 0.5)
+    sentences = [
+        "It is old.",
+        "The tower leans.",
+    ]  # words alone would take the second (its share is 0.5)
     assert ExtractiveReader(answers="sentence").read("tower age?", sentences) == sentences[1]
-    assert ExtractiveReader(Encoder(), answers="sentence").read("tower age?", sentences) == sentences[0]
+    assert (
+        ExtractiveReader(Encoder(), answers="sentence").read("tower age?", sentences)
+        == sentences[0]
+    )
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=80), max_size=3))
@@ -72,7 +80,12 @@ def test_nothing_comes_of_nothing():
 
 @pytest.mark.parametrize(
     ("question", "normalized"),
-    [("Who wrote it", "who wrote it?"), ("who?", "who?"), (" Is it? ", "is it?"), ("É vero", "é vero?")],
+    [
+        ("Who wrote it", "who wrote it?"),
+        ("who?", "who?"),
+        (" Is it? ", "is it?"),
+        ("É vero", "é vero?"),
+    ],
 )
 def test_questions_of_ram_et_al(question, normalized):
     assert normalize_question(question) == normalized

@@ -28,7 +28,9 @@ QUESTION = "who wrote {it}?"
     ],
 )
 def test_prompts(contexts, expected):
-    assert [question_prompt(QUESTION, context) for context in contexts] == [expected] * len(contexts)
+    assert [question_prompt(QUESTION, context) for context in contexts] == [expected] * len(
+        contexts
+    )
 
 
 def test_document_text():
@@ -55,7 +57,9 @@ def test_cleaning(text, expected):
     assert clean_answer(text) == expected
 
 
-@given(st.lists(st.sampled_from([*"ab \"'“”\n\r", "<think>", "</think>"]), max_size=12).map("".join))
+@given(
+    st.lists(st.sampled_from([*"ab \"'“”\n\r", "<think>", "</think>"]), max_size=12).map("".join)
+)
 def test_a_clean_answer_is_a_piece_of_one_line(text):
     cleaned = clean_answer(text)
     assert cleaned in text
@@ -70,7 +74,9 @@ def test_anything_that_completes_a_prompt_is_a_reader():
     assert reader.read_batch(["Which city?"] * 2, ["On the Seine.", []]) == ["Rouen"] * 2
     assert asked == [question_prompt("Which city?", context) for context in ("On the Seine.", ())]
     assert reader.read_batch([], []) == []
-    reader = LLMReader(lambda prompt: prompt, prompt=lambda question, context: f"{question} {list(context)}")
+    reader = LLMReader(
+        lambda prompt: prompt, prompt=lambda question, context: f"{question} {list(context)}"
+    )
     assert reader.read("Which?", "one") == "Which? ['one']"
     with pytest.raises(InvalidInputError, match="got dict"):
         LLMReader(lambda prompt: {"text": "Rouen"}).read("Which city?")

@@ -22,8 +22,13 @@ CONTEXTS = [["The Arve is grey.", "The Rhone is blue."], "A mason built the towe
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    texts = [*QUESTIONS, "The Arve is grey. The Rhone is blue. A mason built the tower. question: context: \\n"]
-    folder = write_untrained(tmp_path_factory.mktemp("t5"), [text.lower() for text in texts], limit=64)
+    texts = [
+        *QUESTIONS,
+        "The Arve is grey. The Rhone is blue. A mason built the tower. question: context: \\n",
+    ]
+    folder = write_untrained(
+        tmp_path_factory.mktemp("t5"), [text.lower() for text in texts], limit=64
+    )
     model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
     torch.manual_seed(0)
     with torch.no_grad():
@@ -43,7 +48,9 @@ def by_hand(folder, inputs, limit=64, steps=20):
     states = []
     with torch.no_grad():
         for text in inputs:
-            ids = tokenizer(text, truncation=True, max_length=limit, return_tensors="pt")["input_ids"]
+            ids = tokenizer(text, truncation=True, max_length=limit, return_tensors="pt")[
+                "input_ids"
+            ]
             states.append(model.encoder(input_ids=ids).last_hidden_state)
         joined, written = torch.cat(states, dim=1), [0]
         for _ in range(steps):
@@ -60,7 +67,10 @@ def by_hand(folder, inputs, limit=64, steps=20):
 def test_a_question_and_its_texts_are_one_input(folder):
     reader = Seq2SeqReader(folder, device="cpu", batch_size=2)
     assert isinstance(reader, Reader)
-    expected = [by_hand(folder, [unified_qa_prompt(*pair)]) for pair in zip(QUESTIONS, CONTEXTS, strict=True)]
+    expected = [
+        by_hand(folder, [unified_qa_prompt(*pair)])
+        for pair in zip(QUESTIONS, CONTEXTS, strict=True)
+    ]
     assert len(set(expected)) == 3
     assert reader.read_batch(QUESTIONS, CONTEXTS) == expected  # padding changes nothing
     assert [reader.read(*pair) for pair in zip(QUESTIONS, CONTEXTS, strict=True)] == expected
@@ -70,34 +80,57 @@ def test_a_question_and_its_texts_are_one_input(folder):
 def test_a_long_input_loses_its_last_words(folder):
     context = "the arve is grey. " * 40
     reader = Seq2SeqReader(str(folder), device="cpu")
-    assert reader.read(QUESTIONS[0], context) == by_hand(folder, [unified_qa_prompt(QUESTIONS[0], context)])
+    assert reader.read(QUESTIONS[0], context) == by_hand(
+        folder, [unified_qa_prompt(QUESTIONS[0], context)]
+    )
 
 
 def test_the_decoder_reads_passages_that_were_encoded_apart(folder):
-    passages = ["The Arve is grey.", "The Rhone is blue.", "A mason built the tower in the town of Pisa long ago."]
+    passages = [
+        "The Arve is grey.",
+        "The Rhone is blue.",
+        "A mason built the tower in the town of Pisa long ago.",
+    ]
     inputs = [fusion_prompt(QUESTIONS[0], passage) for passage in passages]
     reader = FusionReader(folder, device="cpu")
     assert isinstance(reader, Reader)
     assert reader.read(QUESTIONS[0], passages) == by_hand(folder, inputs)
-    assert reader.read(QUESTIONS[0], [*passages[:2], " "]) == by_hand(folder, inputs[:2])  # padding is not attended to
+    assert reader.read(QUESTIONS[0], [*passages[:2], " "]) == by_hand(
+        folder, inputs[:2]
+    )  # padding is not attended to
     assert reader.read(QUESTIONS[0]) == by_hand(folder, [fusion_prompt(QUESTIONS[0])])
-    assert FusionReader(folder, device="cpu", passages=1).read(QUESTIONS[0], passages) == by_hand(folder, inputs[:1])
-    short = FusionReader(folder, device="cpu", passage_tokens=8).read_batch(QUESTIONS[:1], [passages])
+    assert FusionReader(folder, device="cpu", passages=1).read(QUESTIONS[0], passages) == by_hand(
+        folder, inputs[:1]
+    )
+    short = FusionReader(folder, device="cpu", passage_tokens=8).read_batch(
+        QUESTIONS[:1], [passages]
+    )
     assert short == [by_hand(folder, inputs, limit=8)]
 
 
 def test_fusion_is_not_concatenation(folder):
     passages = ["The Arve is grey.", "The Rhone is blue."]
-    fused = [by_hand(folder, [fusion_prompt(question, passage) for passage in passages]) for question in QUESTIONS]
-    joined = [by_hand(folder, [fusion_prompt(question, " ".join(passages))]) for question in QUESTIONS]
+    fused = [
+        by_hand(folder, [fusion_prompt(question, passage) for passage in passages])
+        for question in QUESTIONS
+    ]
+    joined = [
+        by_hand(folder, [fusion_prompt(question, " ".join(passages))]) for question in QUESTIONS
+    ]
     assert fused != joined
 
 
 def test_inputs_of_models():
-    assert unified_qa_prompt("Who  built IT?", ["A Mason\nbuilt", " ", "it."]) == "who built it? \\n a mason built it."
+    assert (
+        unified_qa_prompt("Who  built IT?", ["A Mason\nbuilt", " ", "it."])
+        == "who built it? \\n a mason built it."
+    )
     assert unified_qa_prompt("Who?") == "who?"
     assert fusion_prompt("Who?", "A  mason.") == "question: Who? context: A mason."
-    assert fusion_prompt("Who?", "title: Pisa context: A mason.") == "question: Who? title: Pisa context: A mason."
+    assert (
+        fusion_prompt("Who?", "title: Pisa context: A mason.")
+        == "question: Who? title: Pisa context: A mason."
+    )
     for prompt in (unified_qa_prompt, fusion_prompt):
         with pytest.raises(InvalidInputError, match="a question that is not blank"):
             prompt(" ", "A mason.")
@@ -105,7 +138,10 @@ def test_inputs_of_models():
 
 def test_threads_take_turns_and_errors_name_the_model(folder):
     reader, answers = FusionReader(folder, device="cpu"), []
-    threads = [Thread(target=lambda: answers.append(reader.read(QUESTIONS[0], CONTEXTS[0]))) for _ in range(4)]
+    threads = [
+        Thread(target=lambda: answers.append(reader.read(QUESTIONS[0], CONTEXTS[0])))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -36,7 +36,9 @@ def store():
         Document(f"A hostile text. {HOSTILE}", HOSTILE, id=f"bad/{HOSTILE}?#"),
     ]
     propositionizer = ScriptedPropositionizer(written)
-    made.add_documents(documents, propositionizer=propositionizer, unsupported="keep", words=20, min_words=5)
+    made.add_documents(
+        documents, propositionizer=propositionizer, unsupported="keep", words=20, min_words=5
+    )
     with made:
         yield made
 

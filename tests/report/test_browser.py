@@ -62,7 +62,9 @@ def served(store):
 
 def violations(page):
     """What axe-core finds against WCAG 2.2 AA."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    )
     options = {"runOnly": {"type": "tag", "values": RULES}}
     found = axe.Axe().run(page, options=options).response["violations"]
     return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
@@ -76,7 +78,9 @@ def check(made):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("make", [lambda: of_granularities(90), lambda: comparison(9, text=HOSTILE, name=HOSTILE)])
+@pytest.mark.parametrize(
+    "make", [lambda: of_granularities(90), lambda: comparison(9, text=HOSTILE, name=HOSTILE)]
+)
 def test_the_page_of_a_comparison(visit, make, form):
     made = visit(render(make()), **FORMS[form])
     made.page.locator("details.question summary").first.click()
@@ -117,7 +121,9 @@ def test_hostile_documents_are_reached_and_do_nothing(chromium, served):
 
 
 def test_no_other_script_runs(visit):
-    html = render(comparison(9)).replace("</main>", "<script>document.title = 'broken'</script></main>")
+    html = render(comparison(9)).replace(
+        "</main>", "<script>document.title = 'broken'</script></main>"
+    )
     made = visit(html)
     assert made.page.title() != "broken"
     assert "Content Security Policy" in made.complaints[0]
@@ -167,7 +173,10 @@ def test_tables_sort_by_keyboard_and_questions_are_filtered(visit):
     header.locator("button").focus()
     page.keyboard.press("Enter")
     # Five of nine questions against six: the second setting is better.
-    assert (header.get_attribute("aria-sort"), names.all_inner_texts()[0]) == ("descending", "facts")
+    assert (header.get_attribute("aria-sort"), names.all_inner_texts()[0]) == (
+        "descending",
+        "facts",
+    )
     page.keyboard.press("Enter")
     assert (header.get_attribute("aria-sort"), names.all_inner_texts()[1]) == ("ascending", "facts")
     shown = page.locator("#shown")

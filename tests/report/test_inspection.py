@@ -29,11 +29,19 @@ def test_parts_are_the_text_and_facts_point_at_their_source(store):
     [document] = store.documents(["vasa"])
     by_number = {fact.number: fact for fact in facts(view)}
     assert list(by_number) == list(range(1, len(by_number) + 1))
-    spans = {(unit.granularity, unit.search_text, unit.start, unit.end) for unit in store.units_of(["vasa"])}
+    spans = {
+        (unit.granularity, unit.search_text, unit.start, unit.end)
+        for unit in store.units_of(["vasa"])
+    }
     for passage in view.passages:
-        assert "".join(part.text for part in passage.parts) == document.text[passage.start : passage.end]
+        assert (
+            "".join(part.text for part in passage.parts)
+            == document.text[passage.start : passage.end]
+        )
         for fact in passage.facts:
-            source = "".join(part.text for part in passage.parts if str(fact.number) in part.units.split())
+            source = "".join(
+                part.text for part in passage.parts if str(fact.number) in part.units.split()
+            )
             start = document.text.index(source, passage.start)
             assert (fact.kind, fact.text, start, start + len(source)) in spans
             assert str(fact.number) in passage.parts[fact.part - 1].units.split()
@@ -42,7 +50,9 @@ def test_parts_are_the_text_and_facts_point_at_their_source(store):
 def test_nothing_of_the_document_is_left_out(store):
     view = view_document(store, "vasa")
     [document] = store.documents(["vasa"])
-    texts = [passage.before + "".join(part.text for part in passage.parts) for passage in view.passages]
+    texts = [
+        passage.before + "".join(part.text for part in passage.parts) for passage in view.passages
+    ]
     assert "".join("".join([*texts, view.after]).split()) == "".join(document.text.split())
     assert all(passage.is_heading for passage in view.passages if passage.before)
 
@@ -97,12 +107,18 @@ def test_units_without_a_document(store):
 
 def test_an_answer_shows_what_a_reader_gets_and_why(store):
     view = view_answer(store, "When did the Vasa sink in 1628?", k=2, words=9, lexical=None)
-    assert view.context.startswith("Vasa: The Vasa sank in 1628.") or "The Vasa sank in 1628." in view.context
+    assert (
+        view.context.startswith("Vasa: The Vasa sank in 1628.")
+        or "The Vasa sank in 1628." in view.context
+    )
     assert view.words == count_words(view.context) <= 9
     assert view.units[0].text in view.context
     [expected] = store.search("When did the Vasa sink in 1628?", 1)
     first = view.hits[0]
-    assert (first.score, {part.name: part.value for part in first.parts}) == (expected.score, dict(expected.parts))
+    assert (first.score, {part.name: part.value for part in first.parts}) == (
+        expected.score,
+        dict(expected.parts),
+    )
     assert first.before + first.source + first.after == expected.unit.text
     assert [match.score for match in first.matches] == [match.score for match in expected.matches]
 
@@ -169,7 +185,12 @@ def test_only_this_machine_with_the_secret_is_answered(server):
     assert response.headers["X-Frame-Options"] == "DENY"
     assert response.headers["Cache-Control"] == "no-store"
     port = server.server_address[1]
-    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1.evil.example:{port}"):
+    for host in (
+        "evil.example",
+        f"evil.example:{port}",
+        "127.0.0.1",
+        f"127.0.0.1.evil.example:{port}",
+    ):
         response, text = ask(server, path, host=host)
         assert (response.status, "vasa.md" in text) == (403, False)
     assert ask(server, path, host=f"localhost:{port}")[0].status == 200
@@ -214,7 +235,9 @@ def test_many_documents_are_listed_in_pages(monkeypatch):
     monkeypatch.setattr(inspector, "_LISTED", 2)
     with UnitStore(encoder=HashEncoder()) as many:
         documents = [Document(f"Ship number {n} sank.", f"Ship {n}", id=str(n)) for n in range(5)]
-        many.add_documents(documents, propositionizer=ScriptedPropositionizer(lambda passage: [passage.text]))
+        many.add_documents(
+            documents, propositionizer=ScriptedPropositionizer(lambda passage: [passage.text])
+        )
         page = Inspector(many, "ships").list_page(2)
     assert "3 to 4 of 5" in page
     assert 'href="./?from=0"' in page

@@ -43,7 +43,9 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text[self.open[-1] if self.open else ""] = self.text.get(self.open[-1] if self.open else "", "") + data
+        self.text[self.open[-1] if self.open else ""] = (
+            self.text.get(self.open[-1] if self.open else "", "") + data
+        )
 
     def all(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
@@ -58,7 +60,9 @@ def test_the_page_is_readable_without_its_script():
     assert "Few: The Vasa" in words
     assert "written by a model" in words
     assert len(page.all("details")) == 9
-    assert ["right" in attributes.get("class", "") for attributes in page.all("li")].count(True) == 5 + 6
+    assert ["right" in attributes.get("class", "") for attributes in page.all("li")].count(
+        True
+    ) == 5 + 6
     # What only the script can do is hidden.
     [filters] = [attributes for attributes in page.all("div") if attributes.get("id") == "filters"]
     assert "hidden" in filters
@@ -73,7 +77,9 @@ def test_hostile_texts_are_texts():
     assert page.all("img") == []
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert "{{ 7 * 7 }}" in html
-    assert html.count("alert(1)") == html.count("&gt;alert(1)&lt;") + html.count("onerror=alert(1)&gt;")
+    assert html.count("alert(1)") == html.count("&gt;alert(1)&lt;") + html.count(
+        "onerror=alert(1)&gt;"
+    )
 
 
 def test_nothing_is_requested_and_no_other_script_runs():
@@ -125,7 +131,9 @@ def test_one_setting_without_vectors():
     found = comparison(3)
     bare = tried("words only", "passage", 0)
     answers = {"words only": found.answers["passages"]}
-    html = render(replace(found, tried=(replace(bare, vectors=0),), answers=answers, baseline="words only"))
+    html = render(
+        replace(found, tried=(replace(bare, vectors=0),), answers=answers, baseline="words only")
+    )
     Page(html)
     assert "words only: Success@5 100.0 %, 0.0 MB" in html
     assert 'class="beside"' not in html
@@ -147,7 +155,9 @@ def luminance(color):
     color = color.lstrip("#")
     color = "".join(c * 2 for c in color) if len(color) == 3 else color
     parts = [int(color[place : place + 2], 16) / 255 for place in (0, 2, 4)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -159,7 +169,9 @@ def contrast(one, other):
 @pytest.mark.parametrize("mode", [0, 1])
 def test_contrast(mode):
     """WCAG AA: 4.5 for text, 3 for lines."""
-    blocks = re.findall(r":root \{(.*?)\}", (FOLDER / "style.css").read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r":root \{(.*?)\}", (FOLDER / "style.css").read_text(encoding="utf-8"), re.DOTALL
+    )
     colors = dict(re.findall(r"--(\w+): (#\w+)", blocks[mode]))
     for text in ("front", "soft", "accent", "bad", "good"):
         for back in ("back", "panel"):
@@ -176,7 +188,9 @@ def test_popularity_the_paper_and_a_reader():
     assert {"popularity", "claims"} <= {attributes.get("id") for attributes in page.all("h2")}
     assert "0 to 29 (30 questions)" in html
     assert "so it is here" in html  # propositions answer three of four, passages every second one
-    assert html.count("sentences over passages") == 6  # Success@5 and @20, EM@100, within three numbers of words
+    assert (
+        html.count("sentences over passages") == 6
+    )  # Success@5 and @20, EM@100, within three numbers of words
     assert "from 100 words “1628” (F1 100)" in html
     pictures = [svg for svg in page.all("svg") if svg.get("aria-hidden") != "true"]
     assert len(pictures) == 3
@@ -185,5 +199,8 @@ def test_popularity_the_paper_and_a_reader():
 def test_what_a_reader_wrote_is_text():
     found = of_granularities(60)
     reading = (Reading(100, HOSTILE, 0.0, 0.0),)
-    answers = {name: tuple(replace(answer, readings=reading) for answer in of) for name, of in found.answers.items()}
+    answers = {
+        name: tuple(replace(answer, readings=reading) for answer in of)
+        for name, of in found.answers.items()
+    }
     assert len(Page(render(replace(found, answers=answers))).all("script")) == 1

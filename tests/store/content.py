@@ -26,7 +26,15 @@ class Numbers:
     encode_queries = encode_units
 
 
-def unit(own, text="A town on a hill.", kind="proposition", document="d", parent="p", vector=None, **options):
+def unit(
+    own,
+    text="A town on a hill.",
+    kind="proposition",
+    document="d",
+    parent="p",
+    vector=None,
+    **options,
+):
     return Unit(own, text, Granularity(kind), document, parent, 0, len(text), **options), vector
 
 
@@ -42,7 +50,9 @@ def units(count, seed=0, prefix="u"):
         vector = None if number % 11 == 10 else pool[random.integers(len(pool))]
         extras = {"metadata": {"year": int(random.integers(5)), "tags": ["a", "é"][: number % 3]}}
         extras["payload"] = "" if number % 5 else f"payload {number}"
-        made.append(unit(own, f"Text {number} é", kind, f"doc{number % 7}", parent, vector, **extras))
+        made.append(
+            unit(own, f"Text {number} é", kind, f"doc{number % 7}", parent, vector, **extras)
+        )
     return made
 
 
@@ -89,7 +99,9 @@ def opened(path, **options):
 
 def put(store, made):
     if made:
-        store.add([each for each, _ in made], vectors=[vector for _, vector in made], keep_children=True)
+        store.add(
+            [each for each, _ in made], vectors=[vector for _, vector in made], keep_children=True
+        )
 
 
 def state(store):
@@ -129,7 +141,9 @@ def change_vectors(path, *numbers):
     (file,) = path.glob("vectors-*.bin")
     content = bytearray(file.read_bytes())
     for row in numbers:
-        content[64 + (row - 1) * (4 * DIM + 4) + 1] ^= 1  # after the header; a record ends in a checksum
+        content[64 + (row - 1) * (4 * DIM + 4) + 1] ^= (
+            1  # after the header; a record ends in a checksum
+        )
     file.write_bytes(content)
 
 

@@ -14,7 +14,12 @@ import traceback
 from tests.towns import PROPOSITIONIZER, add, document, hits, opened
 
 QUERY = "Which town lies on hill 3?"
-WAYS = ({}, {"lexical": 1}, {"granularity": "passage", "lexical": 0.5}, {"granularity": "proposition"})
+WAYS = (
+    {},
+    {"lexical": 1},
+    {"granularity": "passage", "lexical": 0.5},
+    {"granularity": "proposition"},
+)
 PAUSE = 0.02  # seconds, so that another worker takes the next request
 
 SERVED = "FACTOID_SERVED_STORE"  # the store's folder, in the environment
@@ -22,7 +27,10 @@ SERVED = "FACTOID_SERVED_STORE"  # the store's folder, in the environment
 
 def answers(store):
     """Return all that searches say, without rounding."""
-    return [[[hit.unit.id, hit.score, dict(hit.parts)] for hit in hits(store, QUERY, **way)] for way in WAYS]
+    return [
+        [[hit.unit.id, hit.score, dict(hit.parts)] for hit in hits(store, QUERY, **way)]
+        for way in WAYS
+    ]
 
 
 if SERVED in os.environ:

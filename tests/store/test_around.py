@@ -22,7 +22,9 @@ def store():
 
 
 def passages(store, document_id="parts"):
-    units = [unit for unit in store.units_of([document_id]) if unit.granularity is Granularity.PASSAGE]
+    units = [
+        unit for unit in store.units_of([document_id]) if unit.granularity is Granularity.PASSAGE
+    ]
     return sorted(units, key=lambda unit: unit.start)
 
 
@@ -76,5 +78,7 @@ def test_document_ids(store):
 
 def test_many_documents_are_listed_in_order():
     with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
-        store.add_documents([Document(f"Text {n}.", id=f"d{n}", metadata={"n": n}) for n in range(1100)])
+        store.add_documents(
+            [Document(f"Text {n}.", id=f"d{n}", metadata={"n": n}) for n in range(1100)]
+        )
         assert store.document_ids({"n": {"$gte": 3}}) == [f"d{n}" for n in range(3, 1100)]

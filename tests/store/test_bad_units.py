@@ -71,7 +71,10 @@ def test_an_option_that_is_out_of_range_or_of_another_type_is_refused(option, me
         ({"device": None}, "expected a device such as"),
         ({"device": ["cuda:0", "cuda:0"]}, "expected a device such as"),
         ({"dtype": "int8"}, "dtype must be one of float32, float16, got 'int8'"),
-        ({"granularities": "passage"}, "granularities must be some of passage, sentence, proposition"),
+        (
+            {"granularities": "passage"},
+            "granularities must be some of passage, sentence, proposition",
+        ),
         ({"granularities": ["passage", "document"]}, "granularities must be some of"),
         ({"granularities": ["word"]}, "unknown granularity 'word'"),
     ],
@@ -85,7 +88,9 @@ def test_a_setting_that_is_unknown_makes_no_store(tmp_path, setting, told):
 def test_a_string_is_no_list_of_ids():
     with filled() as store:
         for method in (store.get, store.vectors):
-            with pytest.raises(InvalidInputError, match="expected a list of ids, got the string 'u1'"):
+            with pytest.raises(
+                InvalidInputError, match="expected a list of ids, got the string 'u1'"
+            ):
                 method("u1")
 
 
@@ -105,7 +110,11 @@ def test_nothing_is_written_to_a_store_that_lost_its_place(tmp_path, how):
 
 def test_parameters_go_to_the_indexes_that_know_them():
     pytest.importorskip("faiss")
-    kinds = {"passage": "IVF4,Flat", "sentence": "HNSW8", "proposition": "IVF64,Flat"}  # both too large for these few
+    kinds = {
+        "passage": "IVF4,Flat",
+        "sentence": "HNSW8",
+        "proposition": "IVF64,Flat",
+    }  # both too large for these few
     options = {"granularity": "mixed", "parents": "unit", "k": 50}
     with filled(index=kinds) as store:
         found = store.search_by_vector(QUERY, **options, parameters={"nprobe": 4, "efSearch": 64})

@@ -36,7 +36,10 @@ def vectors(count, seed=0):
 
 
 def add(store, first, count):
-    made = [unit(f"s{number}", f"Text {number}.", "sentence")[0] for number in range(first, first + count)]
+    made = [
+        unit(f"s{number}", f"Text {number}.", "sentence")[0]
+        for number in range(first, first + count)
+    ]
     store.add(made, vectors=vectors(count, seed=first))
 
 
@@ -87,7 +90,10 @@ def test_the_kind_changes_as_soon_as_there_are_enough_and_not_back_with_every_wr
 
 @pytest.mark.parametrize("forgets", ["log", "compact"])
 def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypatch, built, forgets):
-    with filled(tmp_path / "s", 50, index="Flat") as writer, opened(tmp_path / "s", read_only=True) as reader:
+    with (
+        filled(tmp_path / "s", 50, index="Flat") as writer,
+        opened(tmp_path / "s", read_only=True) as reader,
+    ):
         assert best(reader) == brute(reader)
         built.clear()
         if forgets == "log":

@@ -14,20 +14,29 @@ from tests.late_interaction.word_vectors import WordVectors
 
 pytest.importorskip("faiss")
 
-TEXT = "The tower leans. Its vault holds gold.\n\n# Keys\n\nThe keys are with Ann. She lives in Pisa."
-SPLIT = ScriptedPropositionizer(lambda passage: [part + "." for part in passage.text.rstrip(".").split(". ")])
+TEXT = (
+    "The tower leans. Its vault holds gold.\n\n# Keys\n\nThe keys are with Ann. She lives in Pisa."
+)
+SPLIT = ScriptedPropositionizer(
+    lambda passage: [part + "." for part in passage.text.rstrip(".").split(". ")]
+)
 OPEN = {"secret": {"$ne": True}}
 
 
 @pytest.fixture
 def store():
     with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
-        store.add_documents([Document(TEXT, id="pisa"), Document("The sea is far.", id="sea")], propositionizer=SPLIT)
+        store.add_documents(
+            [Document(TEXT, id="pisa"), Document("The sea is far.", id="sea")],
+            propositionizer=SPLIT,
+        )
         yield store
 
 
 def unit_of(store, text, kind=Granularity.SENTENCE):
-    [unit] = [unit for unit in store.get(store.ids()) if unit.text == text and unit.granularity is kind]
+    [unit] = [
+        unit for unit in store.get(store.ids()) if unit.text == text and unit.granularity is kind
+    ]
     return unit
 
 
@@ -44,12 +53,19 @@ def test_a_secret_passage_is_no_neighbour_and_in_no_document(store):
     for parents in ("passage", "document", "unit"):
         for granularity in (None, "passage", "mixed"):
             hits = store.search(
-                "Where are the keys?", 9, granularity=granularity, parents=parents, filter=OPEN, expand=5
+                "Where are the keys?",
+                9,
+                granularity=granularity,
+                parents=parents,
+                filter=OPEN,
+                expand=5,
             )
             assert {hit.unit.document_id for hit in hits} == {"pisa", "sea"}
             assert "Ann" not in str(hits)
     [best, _] = store.search("vault", 2, parents="document", filter=OPEN)
-    assert best.unit == unit_of(store, "The tower leans. Its vault holds gold.", Granularity.PASSAGE)
+    assert best.unit == unit_of(
+        store, "The tower leans. Its vault holds gold.", Granularity.PASSAGE
+    )
     assert store.search("Ann", 9, lexical=1, filter=OPEN) == []
 
 
@@ -60,7 +76,9 @@ def test_the_best_allowed_unit_stands_for_a_closed_passage(store):
     assert [match.unit.text for match in hit.matches] == ["The tower leans."]
     assert not {"passage", "lexical"} & hit.parts.keys()
     [document, *_] = store.search("tower vault gold", 3, parents="document", filter=OPEN)
-    assert document.unit.text == "The keys are with Ann. She lives in Pisa."  # its best open passage
+    assert (
+        document.unit.text == "The keys are with Ann. She lives in Pisa."
+    )  # its best open passage
     assert document.matches[0].unit.text == "The tower leans."
     hide(store, "She lives in Pisa.")
     [document, *_] = store.search("tower vault gold", 3, parents="document", filter=OPEN)
@@ -72,7 +90,11 @@ def test_k_passages_although_some_are_closed(store):
     for k, texts in ((1, 1), (2, 2), (9, 3)):
         hits = store.search("tower keys sea", k, filter=OPEN)
         assert len({hit.unit.id for hit in hits}) == len(hits) == texts
-    assert {hit.unit.text for hit in hits} == {"The tower leans.", "The keys are with Ann.", "The sea is far."}
+    assert {hit.unit.text for hit in hits} == {
+        "The tower leans.",
+        "The keys are with Ann.",
+        "The sea is far.",
+    }
 
 
 def test_a_documents_own_metadata_count(store):
@@ -95,12 +117,18 @@ def test_what_a_unit_is_closes_no_passage(store, condition):
     """Filters on the keys that parsers add choose kinds of units, and hide no content."""
     kinds = {
         Granularity.PASSAGE: {"granularity": "passage"},
-        Granularity.SENTENCE: {"granularity": "sentence", "passage_id": "p", "fallback": "time-out"},
+        Granularity.SENTENCE: {
+            "granularity": "sentence",
+            "passage_id": "p",
+            "fallback": "time-out",
+        },
         Granularity.PROPOSITION: {"granularity": "proposition"},
     }
     for unit in store.get(store.ids()):
         vectors = [store.vectors([unit.id])[unit.id]]
-        store.add([replace(unit, metadata=kinds[unit.granularity])], vectors=vectors, keep_children=True)
+        store.add(
+            [replace(unit, metadata=kinds[unit.granularity])], vectors=vectors, keep_children=True
+        )
     hits = store.search("tower", 9, granularity="passage", filter=condition)
     assert len(hits) == 3
     assert {unit.granularity for unit in store.get(store.ids(condition))} >= {Granularity.PASSAGE}
@@ -123,11 +151,18 @@ def test_a_reranker_reads_the_allowed_units_alone(store):
 
     for kind in ("sentence", "proposition", "passage"):
         for parents in ("passage", "document", "unit"):
-            options = {"granularity": kind, "parents": parents, "rerank": AnyGranularityRanker(Reading()), "expand": 3}
+            options = {
+                "granularity": kind,
+                "parents": parents,
+                "rerank": AnyGranularityRanker(Reading()),
+                "expand": 3,
+            }
             hits = store.search("vault gold Pisa tower", 9, filter=OPEN, **options)
             assert "gold" not in str(hits)
             assert "Pisa" not in str(hits).replace("pisa", "")
-            assert len(hits) == {"passage": 1, "document": 1}.get(kind, 2 if parents == "document" else 3)
+            assert len(hits) == {"passage": 1, "document": 1}.get(
+                kind, 2 if parents == "document" else 3
+            )
     assert read
     assert not [text for text in read if "gold" in text or "Pisa" in text]
 
@@ -136,7 +171,9 @@ def test_a_unit_that_is_not_searched_closes_its_passage():
     with UnitStore(encoder=HashEncoder(), granularities=["proposition"]) as store:
         store.add_documents([Document(TEXT, id="pisa")], propositionizer=SPLIT)
         passage = unit_of(store, "The keys are with Ann. She lives in Pisa.", Granularity.PASSAGE)
-        note = Unit("n", "A note.", Granularity.SENTENCE, "pisa", passage.id, passage.start, passage.end)
+        note = Unit(
+            "n", "A note.", Granularity.SENTENCE, "pisa", passage.id, passage.start, passage.end
+        )
         store.add([replace(note, metadata={"secret": True})], keep_children=True)
         [hit, *_] = store.search("Where are the keys?", 2, filter=OPEN)
         assert hit.unit.text == "The keys are with Ann."
@@ -149,7 +186,14 @@ def test_a_unit_that_is_not_searched_closes_its_passage():
 
 def test_documents_and_units_by_id_are_no_walls(store):
     sentence = unit_of(store, "The tower leans.")
-    [hit] = store.search("tower", 9, granularity="sentence", unit_ids=[sentence.id], expand=1, weights=Weights(0.4, 0))
+    [hit] = store.search(
+        "tower",
+        9,
+        granularity="sentence",
+        unit_ids=[sentence.id],
+        expand=1,
+        weights=Weights(0.4, 0),
+    )
     assert hit.unit.text == "The tower leans. Its vault holds gold."
     assert [match.unit for match in hit.matches] == [sentence]
     assert "Its vault holds gold." in [unit.text for unit in hit.matches[0].neighbours]
@@ -162,14 +206,20 @@ def test_ids_and_units_by_filter(store):
     assert store.get(store.ids(), filter=OPEN) == store.get(store.ids(OPEN))
     assert store.delete(filter={"secret": True}) == 2
     store.search("vault", filter=OPEN)
-    assert [unit.text for unit in store.get(store.ids(OPEN))] == [unit.text for unit in store.get(store.ids())]
+    assert [unit.text for unit in store.get(store.ids(OPEN))] == [
+        unit.text for unit in store.get(store.ids())
+    ]
 
 
 def units_that_say_what_they_are(number):
     """Return a passage and its sentence, with the metadata that node parsers write."""
     text = f"Tower {number} leans."
-    passage = Unit(f"p{number}", text, Granularity.PASSAGE, f"d{number}", f"d{number}", 0, len(text))
-    sentence = replace(passage, id=f"s{number}", granularity=Granularity.SENTENCE, parent_id=passage.id)
+    passage = Unit(
+        f"p{number}", text, Granularity.PASSAGE, f"d{number}", f"d{number}", 0, len(text)
+    )
+    sentence = replace(
+        passage, id=f"s{number}", granularity=Granularity.SENTENCE, parent_id=passage.id
+    )
     place = {"page": number % 2}
     yield replace(passage, metadata=place | {"granularity": "passage"})
     yield replace(sentence, metadata=place | {"granularity": "sentence", "passage_id": passage.id})
@@ -197,8 +247,11 @@ def test_passages_that_come_later_are_judged_as_those_before(condition):
         at_once.update_metadata({"page": 1}, ids=["p2", "s2"])
         for granularity in ("passage", "sentence", "mixed"):
             for store in (at_once, step_by_step):
-                store.search("tower", 9, filter={"granularity": "passage"})  # reads the passages' metadata
+                store.search(
+                    "tower", 9, filter={"granularity": "passage"}
+                )  # reads the passages' metadata
             answers = [
-                store.search("tower", 9, filter=condition, granularity=granularity) for store in (at_once, step_by_step)
+                store.search("tower", 9, filter=condition, granularity=granularity)
+                for store in (at_once, step_by_step)
             ]
             assert answers[0] == answers[1]

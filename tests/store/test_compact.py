@@ -100,7 +100,9 @@ def test_indexes_that_hide_what_was_deleted_are_built_anew(tmp_path):
         indexes = [load(tmp_path / "s" / kind).vectors for kind in store.granularities]
         store.compact()
         compacted = [load(tmp_path / "s" / kind).vectors for kind in store.granularities]
-    assert [(len(index), index.hidden) for index in compacted] == [(len(index), 0) for index in indexes]
+    assert [(len(index), index.hidden) for index in compacted] == [
+        (len(index), 0) for index in indexes
+    ]
     assert indexes[0].hidden > 0
 
 

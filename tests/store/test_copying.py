@@ -13,7 +13,18 @@ from factoid import UnitStore
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.store.indexes.build import VectorBuilder
 from factoid.store.transfer import copies
-from tests.store.content import Numbers, answers, change, filled, flipped, opened, put, rows, state, units
+from tests.store.content import (
+    Numbers,
+    answers,
+    change,
+    filled,
+    flipped,
+    opened,
+    put,
+    rows,
+    state,
+    units,
+)
 
 pytest.importorskip("faiss")
 fsspec = pytest.importorskip("fsspec")
@@ -72,14 +83,19 @@ def test_what_is_there_is_left_alone(store, memory, tmp_path):
     (tmp_path / "file").write_text("x")
     for path in (store.path, tmp_path / "file"):
         for copy in (store.copy_to, load):
-            with pytest.raises(InvalidInputError, match=f"{path.name} already exists: name a new folder"):
+            with pytest.raises(
+                InvalidInputError, match=f"{path.name} already exists: name a new folder"
+            ):
                 copy(path)
     assert store.verify() == []
 
 
 @pytest.mark.parametrize("source", ["a", None])
 def test_a_copy_over_a_store_is_one_commit_for_those_who_have_it_open(tmp_path, source):
-    with filled(source and tmp_path / source, 30, seed=3) as store, filled(tmp_path / "copy", 200) as other:
+    with (
+        filled(source and tmp_path / source, 30, seed=3) as store,
+        filled(tmp_path / "copy", 200) as other,
+    ):
         before = answers(other)
         store.copy_over(tmp_path / "copy")
         assert state(other) == state(store)
@@ -108,7 +124,10 @@ def test_a_copy_that_fails_leaves_nothing(store, memory, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(copies.shutil, "copyfile", full)
         for copy, problem in (
-            (lambda: store.copy_to(tmp_path / "copy"), "cannot copy the store to .*copy: No space left on device"),
+            (
+                lambda: store.copy_to(tmp_path / "copy"),
+                "cannot copy the store to .*copy: No space left on device",
+            ),
         ):
             with pytest.raises(StoreError, match=problem):
                 copy()
@@ -117,7 +136,9 @@ def test_a_copy_that_fails_leaves_nothing(store, memory, tmp_path, monkeypatch):
     put(store, units(4, prefix="new"))
     with monkeypatch.context() as patch:
         patch.setattr("factoid.store.transfer.remote.back_up", full)
-        with pytest.raises(StoreError, match=r"cannot send the store to memory://facts\.zip: No space left"):
+        with pytest.raises(
+            StoreError, match=r"cannot send the store to memory://facts\.zip: No space left"
+        ):
             store.save_to("memory://facts.zip")
     assert [file["name"] for file in memory.ls("/")] == ["/facts.zip"]
     assert not list(store.path.glob(".*"))
@@ -153,7 +174,9 @@ def member(name, content=b"x", **options):
         member("lexical.npz"),
         member("passage-9.safetensors", bytes(10_000_000), compress_type=8),
         member("units.sqlite-wal"),
-        pytest.param(member("units.sqlite"), marks=pytest.mark.filterwarnings("ignore:Duplicate name")),
+        pytest.param(
+            member("units.sqlite"), marks=pytest.mark.filterwarnings("ignore:Duplicate name")
+        ),
     ],
 )
 def test_an_archive_of_a_stranger_writes_no_other_files(store, memory, tmp_path, add):
@@ -162,26 +185,35 @@ def test_an_archive_of_a_stranger_writes_no_other_files(store, memory, tmp_path,
     with ZipFile(content, "a") as archive:
         add(archive)
     memory.pipe_file("/facts.zip", content.getvalue())
-    with pytest.raises(StoreFormatError, match=r"there is no whole store at memory://facts\.zip .*send it again"):
+    with pytest.raises(
+        StoreFormatError, match=r"there is no whole store at memory://facts\.zip .*send it again"
+    ):
         load(tmp_path / "inner" / "copy", "memory://facts.zip")
     assert names(tmp_path) == ["inner", "store"]
     assert names(tmp_path / "inner") == []
 
 
-@pytest.mark.parametrize("damage", [lambda content: content[:-9], flipped, lambda _: b"no zip file", None])
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:-9], flipped, lambda _: b"no zip file", None]
+)
 def test_what_was_damaged_on_its_way_is_refused(store, memory, tmp_path, damage):
     store.save_to("memory://facts.zip")
     if damage:
         memory.pipe_file("/facts.zip", damage(memory.cat_file("/facts.zip")))
     else:
         memory.rm("/facts.zip")
-    with pytest.raises(StoreFormatError, match=r"there is no whole store at memory://facts\.zip .*send it again"):
+    with pytest.raises(
+        StoreFormatError, match=r"there is no whole store at memory://facts\.zip .*send it again"
+    ):
         load(tmp_path / "copy", "memory://facts.zip")
     assert names(tmp_path) == ["store"]
 
 
 def test_addresses_that_nobody_knows(store, tmp_path, monkeypatch):
-    for call in (lambda: store.save_to("magic://facts"), lambda: load(tmp_path / "copy", "magic://facts")):
+    for call in (
+        lambda: store.save_to("magic://facts"),
+        lambda: load(tmp_path / "copy", "magic://facts"),
+    ):
         with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
             call()
     for name in ("fsspec", "fsspec.core"):

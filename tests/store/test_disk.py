@@ -34,7 +34,11 @@ def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
     names |= {"units.sqlite", "vectors.bin"}
     assert {re.sub(r"-[0-9a-f]+", "", file.name) for file in path.iterdir()} == names
     assert expected[0].unit.text == "Town 3 lies on hill 3. It has 3 gates."
-    monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("the index was not read from its file"))
+    monkeypatch.setattr(
+        VectorBuilder,
+        "_build",
+        lambda *_, **__: pytest.fail("the index was not read from its file"),
+    )
     with opened(str(path)) as store:
         assert hits(store) == expected
         assert add(store, *range(8)).unchanged == 8
@@ -88,7 +92,9 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, name, content, 
     (path / name).write_bytes(content)
     with pytest.raises(StoreFormatError, match=message):
         opened(path)
-    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == {path / name: content}
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == {
+        path / name: content
+    }
 
 
 def test_folders_that_cannot_be_made(tmp_path):
@@ -104,7 +110,8 @@ def test_folders_that_cannot_be_made(tmp_path):
 
 def test_another_encoder_is_refused_by_name_and_by_dimension(path):
     with pytest.raises(
-        EncoderMismatchError, match=r"built with the encoder 'HashEncoder\(256\)', .* 'HashEncoder\(64\)'"
+        EncoderMismatchError,
+        match=r"built with the encoder 'HashEncoder\(256\)', .* 'HashEncoder\(64\)'",
     ):
         opened(path, encoder=HashEncoder(64))
     nameless = HashEncoder(64)
@@ -122,9 +129,13 @@ def test_an_emptied_database_is_no_new_store(path, expected, tmp_path, content):
     assert expected
     (path / "units.sqlite").write_bytes(content)
     for _ in range(2):
-        with pytest.raises(StoreFormatError, match=r"units\.sqlite is empty, .* it was cut short\. Restore it"):
+        with pytest.raises(
+            StoreFormatError, match=r"units\.sqlite is empty, .* it was cut short\. Restore it"
+        ):
             opened(path)
     (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "units.sqlite").write_bytes(content)  # as a process leaves it that was killed at its first step
+    (tmp_path / "new" / "units.sqlite").write_bytes(
+        content
+    )  # as a process leaves it that was killed at its first step
     with opened(tmp_path / "new") as store:
         assert store.ids() == []

@@ -58,7 +58,9 @@ async def test_of_an_edited_document_only_new_texts_are_encoded(awaited):
         assert store.verify() == []
     with UnitStore(encoder=Counting()) as fresh:
         fresh.add_documents([Document(edited, id="book")])
-        assert {hit.unit.text: hit.score for hit in fresh.search("Row 4 was lost", k=9)} == pytest.approx(found)
+        assert {
+            hit.unit.text: hit.score for hit in fresh.search("Row 4 was lost", k=9)
+        } == pytest.approx(found)
 
 
 def test_vectors_that_another_one_made_are_not_taken():
@@ -84,7 +86,11 @@ def test_an_embedding_model_of_llama_index_gets_a_text_once():
     from llama_index.core import Document as LlamaIndexDocument
     from llama_index.core import StorageContext, VectorStoreIndex
 
-    from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+    from llama_index_factoid import (
+        EncoderEmbedding,
+        MultiGranularFaissVectorStore,
+        MultiGranularNodeParser,
+    )
 
     encoder = Counting()
     VectorStoreIndex.from_documents(
@@ -97,7 +103,9 @@ def test_an_embedding_model_of_llama_index_gets_a_text_once():
     model = EncoderEmbedding(encoder)
     first = model.get_text_embedding("Ice floats.")
     first[0] = 99.0
-    assert model.get_text_embedding("Ice floats.")[0] != 99.0  # what is handed out is the caller's own
+    assert (
+        model.get_text_embedding("Ice floats.")[0] != 99.0
+    )  # what is handed out is the caller's own
     many = [f"Text {n}." for n in range(3000)]
     assert len(model.get_text_embedding_batch(many)) == len(many)
     assert len(model._latest) <= 1000

@@ -13,7 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from factoid import AnyGranularityRanker, Granularity, Unit, UnitStore, forks
-from factoid.entities import Article, ArticleStore, EntityRetriever, Redirect, TitleLinker, build_articles
+from factoid.entities import (
+    Article,
+    ArticleStore,
+    EntityRetriever,
+    Redirect,
+    TitleLinker,
+    build_articles,
+)
 from factoid.propositions import PropositionCache, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.testing import HashEncoder, ScriptedPropositionizer
@@ -56,7 +63,10 @@ class Ranking:
         )
 
     def values(self):
-        return [[hit.unit.text, hit.score] for hit in self._ranker.rank("Which hill has 3 gates?", TEXTS)]
+        return [
+            [hit.unit.text, hit.score]
+            for hit in self._ranker.rank("Which hill has 3 gates?", TEXTS)
+        ]
 
     def add(self, number):
         self._ranker.rank("a hill", [f"Hill {number} is new."])
@@ -69,11 +79,16 @@ class Linking:
         self._store = ArticleStore(folder / "articles.sqlite")
         self._linker = TitleLinker(self._store)
         self._retriever = EntityRetriever(
-            self._store, granularity="sentence", encoder=HashEncoder(), propositionizer=PROPOSITIONIZER
+            self._store,
+            granularity="sentence",
+            encoder=HashEncoder(),
+            propositionizer=PROPOSITIONIZER,
         )
 
     def values(self):
-        mentions = [[mention.title, mention.start, mention.score] for mention in self._linker.link(QUESTION)]
+        mentions = [
+            [mention.title, mention.start, mention.score] for mention in self._linker.link(QUESTION)
+        ]
         hits = [[hit.unit.title, hit.text, hit.score] for hit in self._retriever.retrieve(QUESTION)]
         return [mentions, hits, [self._store.get(title).text for title in self._store.titles()]]
 
@@ -89,7 +104,10 @@ class Caching:
         if not path.exists():
             make(path)
         propositionizer = ScriptedPropositionizer(lambda unit: [unit.text, f"{unit.id} is one."])
-        self._cached = [CachedPropositionizer(propositionizer, place) for place in (folder / "cache.sqlite", path)]
+        self._cached = [
+            CachedPropositionizer(propositionizer, place)
+            for place in (folder / "cache.sqlite", path)
+        ]
 
     def values(self):
         return [cached.propositionize(list(map(passage, range(6)))) for cached in self._cached]
@@ -107,12 +125,17 @@ class Parsing:
 
     def values(self):
         texts = ["Anna, who was born in Oslo, wrote a book and sold it.", *TEXTS]
-        units = [Unit(str(n), text, Granularity.PASSAGE, "d", "d", 0, len(text)) for n, text in enumerate(texts)]
+        units = [
+            Unit(str(n), text, Granularity.PASSAGE, "d", "d", 0, len(text))
+            for n, text in enumerate(texts)
+        ]
         return self._propositionizer.propositionize(units)
 
     def add(self, number):
         text = f"Hill {number}, which is steep, has a wall and a gate."
-        self._propositionizer.propositionize([Unit("u", text, Granularity.PASSAGE, "d", "d", 0, len(text))])
+        self._propositionizer.propositionize(
+            [Unit("u", text, Granularity.PASSAGE, "d", "d", 0, len(text))]
+        )
 
 
 KINDS = {kind.__name__.lower(): kind for kind in (Ranking, Linking, Caching, Parsing)}
@@ -154,14 +177,21 @@ def test_used_in_the_parent_and_in_children(folder, name):
     assert outcomes == [[expected, expected]] * FORKS
     assert used.values() == expected
     if name == "caching":
-        cached = PropositionCache(folder / "cache.sqlite").get("scripted", [passage(1100 + n) for n in range(FORKS)])
-        assert [texts[0] for texts in cached] == [f"Fact {1100 + number}." for number in range(FORKS)]
+        cached = PropositionCache(folder / "cache.sqlite").get(
+            "scripted", [passage(1100 + n) for n in range(FORKS)]
+        )
+        assert [texts[0] for texts in cached] == [
+            f"Fact {1100 + number}." for number in range(FORKS)
+        ]
 
 
 def test_article_stores_are_closed_in_children_alone(folder):
     articles = ArticleStore(folder / "articles.sqlite")
     for _ in range(FORKS):
-        assert in_child(lambda: [articles.get("christiania").title, articles.close()]) == ["Oslo", None]
+        assert in_child(lambda: [articles.get("christiania").title, articles.close()]) == [
+            "Oslo",
+            None,
+        ]
     assert articles.get("Oslo").title == "Oslo"
 
 
@@ -180,17 +210,24 @@ print(status, len(store), len(os.listdir(sys.argv[1])))
 """
     environment = ENVIRONMENT | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", code, str(tmp_path)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
     assert run.stdout.split() == ["0", "1", "0"]
 
 
 @pytest.mark.parametrize("name", ["parsing", "linking"])
-def test_a_child_does_not_wait_for_a_lock_that_another_thread_of_its_parent_had(folder, monkeypatch, name):
+def test_a_child_does_not_wait_for_a_lock_that_another_thread_of_its_parent_had(
+    folder, monkeypatch, name
+):
     monkeypatch.setattr(forks, "_PATIENCE", 0.2)
     release, begun = threading.Event(), threading.Event()
     values = KINDS[name](folder).values()
     used = KINDS[name](folder)
-    patched = {"parsing": (SyntaxPropositionizer, "_parse"), "linking": (UnitStore, "add_documents")}[name]
+    patched = {
+        "parsing": (SyntaxPropositionizer, "_parse"),
+        "linking": (UnitStore, "add_documents"),
+    }[name]
     original = getattr(*patched)
 
     def slow(*arguments, **options):

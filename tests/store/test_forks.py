@@ -65,7 +65,9 @@ def test_children_search_add_and_close_while_the_parent_does(path, index, times)
                     store.search_batch(batch)
                     assert add(store, 1000 + number).documents == 1
                     added = hits(store, document_ids=[f"doc{1000 + number}"])[0]
-                    with UnitStore(path, encoder=HashEncoder(), index=index, granularities=GRANULARITIES) as fresh:
+                    with UnitStore(
+                        path, encoder=HashEncoder(), index=index, granularities=GRANULARITIES
+                    ) as fresh:
                         while True:  # the parent goes on adding
                             before = fresh.opened.connections
                             with before.reading() as snapshot:
@@ -126,11 +128,16 @@ def test_stores_in_memory_and_read_only_ones(path, kind):
 def test_a_closed_store_stays_closed(path):
     store = opened(path)
     store.close()
-    assert in_child(lambda: hits(store)) == "StoreError: the store is closed: open it again by its folder"
+    assert (
+        in_child(lambda: hits(store))
+        == "StoreError: the store is closed: open it again by its folder"
+    )
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_child_says_what_to_do_if_other_threads_were_at_work_or_python_was_not_told(path, monkeypatch, told):
+def test_a_child_says_what_to_do_if_other_threads_were_at_work_or_python_was_not_told(
+    path, monkeypatch, told
+):
     release = threading.Event()
     begun = threading.Event()
 
@@ -146,7 +153,9 @@ def test_a_child_says_what_to_do_if_other_threads_were_at_work_or_python_was_not
             job = threads.submit(hits, store, QUERY, filter=slow)
             begun.wait(30)
         else:
-            monkeypatch.setattr(forks._Threads, "take_all", lambda _: None)  # as when a server forks in C
+            monkeypatch.setattr(
+                forks._Threads, "take_all", lambda _: None
+            )  # as when a server forks in C
         for work in (lambda: hits(store), lambda: add(store, 9), store.close):
             result = in_child(work)
             if work == store.close:

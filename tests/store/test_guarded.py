@@ -33,7 +33,12 @@ def unguarded(monkeypatch):
         return call
 
     for name in ("execute", "executemany", "close", "backup"):
-        monkeypatch.setattr(sqlite._Connection, name, watched(name, getattr(sqlite._Connection, name)), raising=False)
+        monkeypatch.setattr(
+            sqlite._Connection,
+            name,
+            watched(name, getattr(sqlite._Connection, name)),
+            raising=False,
+        )
     monkeypatch.setattr(sqlite3, "connect", watched("connect", sqlite3.connect))
     return calls
 
@@ -69,7 +74,9 @@ def test_a_store_guards_all_that_it_does(tmp_path, unguarded):
         ):
             forked(store)
             work()
-    UnitStore.load_from(f"file://{tmp_path}/s.zip", tmp_path / "loaded", encoder=store.encoder).close()
+    UnitStore.load_from(
+        f"file://{tmp_path}/s.zip", tmp_path / "loaded", encoder=store.encoder
+    ).close()
     with UnitStore(path, encoder=store.encoder, read_only=True) as reader:
         forked(reader)
         assert len(reader.ids()) > 3

@@ -41,11 +41,17 @@ def test_words_alone_need_no_encoder(tmp_path):
         store.add_documents(DOCUMENTS)
     with UnitStore(tmp_path, encoder=None) as store:
         hit = store.search("what is the warranty of the Swift?", 2, lexical=1)[0]
-        assert (hit.unit.text, hit.parts) == ("Its warranty lasts 5 months.", {"lexical": hit.score})
+        assert (hit.unit.text, hit.parts) == (
+            "Its warranty lasts 5 months.",
+            {"lexical": hit.score},
+        )
         assert 0.75 < hit.score < 1  # it has all words of the question
         assert titles(store.search("Swift", 2, lexical=1, filter={"odd": 0})) == []
         assert titles(store.search("Swift", 1, lexical=1, mmr=0.5)) == ["Swift"]
-        assert titles(store.search("warranty", 9, lexical=1, parents="document", filter={"odd": 1})) == NAMES[1::2]
+        assert (
+            titles(store.search("warranty", 9, lexical=1, parents="document", filter={"odd": 1}))
+            == NAMES[1::2]
+        )
 
 
 class LongVectors(HashEncoder):
@@ -62,10 +68,15 @@ def test_words_are_weighed_on_the_scale_of_the_vectors(similarity, length):
     with UnitStore(encoder=LongVectors(), similarity=similarity) as store:
         store.add_documents(DOCUMENTS)
         hit = store.search(question, 1, weights=Weights(passage=0, lexical=0.5))[0]
-        scores = [other.score for other in store.search(question, 99, weights=Weights(0, 0), parents="unit")]
+        scores = [
+            other.score
+            for other in store.search(question, 99, weights=Weights(0, 0), parents="unit")
+        ]
         share = store.search(question, 1, lexical=1)[0].score
     parts = dict(hit.parts)
-    assert parts["lexical"] == pytest.approx(share * (length - np.mean(scores)), rel=1e-5)  # a query of length 1
+    assert parts["lexical"] == pytest.approx(
+        share * (length - np.mean(scores)), rel=1e-5
+    )  # a query of length 1
     assert hit.score == pytest.approx(0.5 * parts.pop("proposition") + 0.5 * parts.pop("lexical"))
 
 
@@ -86,14 +97,22 @@ def test_words_count_less_where_no_passage_has_many_of_them(store):
 @pytest.mark.parametrize("granularity", ["proposition", "passage", "mixed"])
 def test_scores_are_sums_of_their_parts(store, parents, granularity):
     weights = Weights(passage=0.4, lexical=0.3)
-    hits = store.search("warranty of the Swift", 4, weights=weights, parents=parents, granularity=granularity)
+    hits = store.search(
+        "warranty of the Swift", 4, weights=weights, parents=parents, granularity=granularity
+    )
     assert len(hits) == 4
     for hit in hits:
         parts = dict(hit.parts)
         words, passage = parts.pop("lexical", 0), parts.pop("passage")
-        best = parts.values() if parents == "unit" else [max(score, passage) for score in parts.values()]
+        best = (
+            parts.values()
+            if parents == "unit"
+            else [max(score, passage) for score in parts.values()]
+        )
         units = np.mean(list(best)) if parts else passage
-        assert hit.score == pytest.approx(0.7 * (0.6 * units + 0.4 * passage) + 0.3 * words, abs=1e-5)
+        assert hit.score == pytest.approx(
+            0.7 * (0.6 * units + 0.4 * passage) + 0.3 * words, abs=1e-5
+        )
 
 
 def test_a_batch_and_vectors_with_their_texts_find_the_same(store):
@@ -156,7 +175,9 @@ def remove_most(store):
 
 @pytest.mark.parametrize("change", [None, add_more, remove_most])
 @pytest.mark.parametrize("searched", [False, True])
-def test_postings_that_changed_are_noticed_by_the_search_that_reads_them(tmp_path, caplog, change, searched):
+def test_postings_that_changed_are_noticed_by_the_search_that_reads_them(
+    tmp_path, caplog, change, searched
+):
     with UnitStore(tmp_path, encoder=HashEncoder()) as store:
         store.add_documents(DOCUMENTS)
         store.search("Heron", 1, lexical=1)
@@ -167,13 +188,19 @@ def test_postings_that_changed_are_noticed_by_the_search_that_reads_them(tmp_pat
             assert caplog.text == ""
         if change is not None:
             change(store)
-        found = [[hit.unit.id, hit.score] for hit in store.search(" ".join([*NAMES, "warranty"]), 20, lexical=1)]
+        found = [
+            [hit.unit.id, hit.score]
+            for hit in store.search(" ".join([*NAMES, "warranty"]), 20, lexical=1)
+        ]
         assert "lexical-" in caplog.text
         assert "built again" in caplog.text
         documents = store.documents([*map(str.lower, NAMES), "both"])
     with UnitStore(encoder=HashEncoder()) as fresh:
         fresh.add_documents(documents)
-        expected = [[hit.unit.id, hit.score] for hit in fresh.search(" ".join([*NAMES, "warranty"]), 20, lexical=1)]
+        expected = [
+            [hit.unit.id, hit.score]
+            for hit in fresh.search(" ".join([*NAMES, "warranty"]), 20, lexical=1)
+        ]
     assert sorted(found) == sorted(expected)
     caplog.clear()
     with UnitStore(tmp_path, encoder=None) as store:
@@ -204,7 +231,10 @@ def test_several_searches_notice_changed_postings_at_once(tmp_path, caplog):
         store.add_documents(DOCUMENTS)
         expected = store.search("warranty", 20, lexical=1)
     change_counts(tmp_path)
-    with UnitStore(tmp_path, encoder=None, read_only=True) as store, ThreadPoolExecutor(4) as threads:
+    with (
+        UnitStore(tmp_path, encoder=None, read_only=True) as store,
+        ThreadPoolExecutor(4) as threads,
+    ):
         store.search("xylophone", 1, lexical=1)
         answers = list(threads.map(lambda _: store.search("warranty", 20, lexical=1), range(16)))
     assert answers == [expected] * 16
@@ -228,7 +258,9 @@ def test_the_default_weighs_passage_and_words(store):
     assert store.search_by_vector(vector, 5) == store.search(question, 5, lexical=0)
 
 
-@pytest.mark.parametrize("granularities", [["passage"], ["sentence"], ["proposition"], ["passage", "sentence"]])
+@pytest.mark.parametrize(
+    "granularities", [["passage"], ["sentence"], ["proposition"], ["passage", "sentence"]]
+)
 def test_the_default_compares_the_finest_that_there_is_and_the_words_of_passages(granularities):
     with UnitStore(encoder=HashEncoder(), granularities=granularities) as store:
         store.add_documents(DOCUMENTS)

@@ -75,7 +75,9 @@ def test_it_is_said_once_what_was_made_for_english(caplog):
         store.add_documents([Document(TEXTS["de"])])
         store.add_documents([Document(TEXTS["de"] + " Ende.")])
         [message] = warnings(caplog)
-        assert message.startswith("these documents look German, and this was made for English: SyntaxPropositionizer")
+        assert message.startswith(
+            "these documents look German, and this was made for English: SyntaxPropositionizer"
+        )
         assert "all-MiniLM-L6-v2" in message
         store.add_documents([Document(TEXTS["fr"])])
         assert "look French" in warnings(caplog)[1]
@@ -106,7 +108,9 @@ async def test_the_words_of_an_empty_store_are_stemmed_in_the_language(tmp_path,
         else:
             store.add_documents([Document(TEXTS["de"], id="de")])
         store.add_documents([Document(TEXTS["fr"], id="fr")])
-        found = [hit.unit.document_id for hit in store.search("Unterbrechen Arbeit Mensch", 1, lexical=1)]
+        found = [
+            hit.unit.document_id for hit in store.search("Unterbrechen Arbeit Mensch", 1, lexical=1)
+        ]
         assert found == ["de"]
     # German stems, and not English ones, bring these words together.
     assert set(Terms("de").of_text("Arbeit Mensch")) <= set(Terms("de").of_text(TEXTS["de"]))

@@ -25,7 +25,9 @@ def by_id(store):
 
 def scores(store):
     """Return the score of every unit: equal ones may come in another order, since rows are others."""
-    return [{unit_id: round(score, 4) for unit_id, score in each} for each in answers(store, k=1000)]
+    return [
+        {unit_id: round(score, 4) for unit_id, score in each} for each in answers(store, k=1000)
+    ]
 
 
 ZERO = dict.fromkeys(["units", "replaced", "deleted", "documents", "propositions"], 0)
@@ -33,14 +35,19 @@ ZERO = dict.fromkeys(["units", "replaced", "deleted", "documents", "propositions
 
 @pytest.mark.parametrize("where", ["folder", "store", "memory"])
 def test_an_empty_store_becomes_the_other(tmp_path, where):
-    with filled(None if where == "memory" else tmp_path / "a") as other, opened(tmp_path / "b") as store:
+    with (
+        filled(None if where == "memory" else tmp_path / "a") as other,
+        opened(tmp_path / "b") as store,
+    ):
         counts = store.merge(tmp_path / "a" if where == "folder" else other, progress=True)
         assert counts == ZERO | {"units": len(other), "documents": 3}
         assert unordered(state(store)) == unordered(state(other))
         assert scores(store) == scores(other)
         assert store.verify() == []
         assert store.stats()["encoder"] == "numbers"
-        assert store.merge(other) == ZERO | {"replaced": 60}  # units without a digest; the two documents are unchanged
+        assert store.merge(other) == ZERO | {
+            "replaced": 60
+        }  # units without a digest; the two documents are unchanged
         assert store.merge(other, keep=True) == ZERO
         assert unordered(state(store)) == unordered(state(other))
     before = state(store := opened(tmp_path / "b"))
@@ -73,7 +80,8 @@ def test_documents_are_the_union_of_two_dicts(mine, theirs, block, keep):
         taken = {
             unit_id: pair
             for unit_id, pair in own.items()
-            if unit_id in added and pair[0].document_id not in {added[unit_id][0].document_id, *documents}
+            if unit_id in added
+            and pair[0].document_id not in {added[unit_id][0].document_id, *documents}
         }
         if taken and not keep:  # units of documents that the other store does not have
             with pytest.raises(InvalidInputError, match="has the id of a unit of document"):
@@ -84,7 +92,9 @@ def test_documents_are_the_union_of_two_dicts(mine, theirs, block, keep):
         counts = store.merge(other, keep=keep)
         loser, winner = (added, own) if keep else (own, added)
         won = {each.document_id for each, _ in winner.values()}
-        expected = {key: pair for key, pair in loser.items() if pair[0].document_id not in won} | winner
+        expected = {
+            key: pair for key, pair in loser.items() if pair[0].document_id not in won
+        } | winner
         assert by_id(store) == expected
         assert by_id(other) == added
         assert counts == ZERO | {
@@ -105,11 +115,18 @@ def documents(store, *texts):
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_document_that_differs_is_taken_or_left_with_all_its_units(keep):
     with opened(None) as store, opened(None) as other, opened(None) as expected:
-        documents(store, ("one", "The old text. It had two sentences."), ("both", "Same."), ("mine", "Mine."))
+        documents(
+            store,
+            ("one", "The old text. It had two sentences."),
+            ("both", "Same."),
+            ("mine", "Mine."),
+        )
         documents(other, ("one", "The new text."), ("both", "Same."), ("theirs", "Theirs."))
         counts = store.merge(other, keep=keep)
         text = "The old text. It had two sentences." if keep else "The new text."
-        documents(expected, ("one", text), ("both", "Same."), ("mine", "Mine."), ("theirs", "Theirs."))
+        documents(
+            expected, ("one", text), ("both", "Same."), ("mine", "Mine."), ("theirs", "Theirs.")
+        )
         assert unordered(state(store)) == unordered(state(expected))
         news = {"units": 3, "documents": 1} if keep else {"units": 6, "deleted": 4, "documents": 2}
         assert counts == ZERO | news
@@ -148,7 +165,11 @@ def test_half_and_full_precision_go_together():
     ("options", "dim", "message"),
     [
         ({"encoder": HashEncoder(DIM)}, DIM, "built with the encoder 'HashEncoder(8)'"),
-        ({"encoder": None, "similarity": "cosine"}, DIM, "by cosine and the other by inner_product"),
+        (
+            {"encoder": None, "similarity": "cosine"},
+            DIM,
+            "by cosine and the other by inner_product",
+        ),
         ({"encoder": None}, 3, f"the dim 3, and the other one with {DIM}"),
     ],
 )
@@ -184,7 +205,10 @@ def cached(path):
 
 def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
     costly(tmp_path / "a", {"Text 1.": ["One."], "Text 2.": NoPropositions("time-out")})
-    costly(tmp_path / "b", {"Text 2.": ["Two."], "Text 1.": NoPropositions("time-out"), "Text 3.": ["Three."]})
+    costly(
+        tmp_path / "b",
+        {"Text 2.": ["Two."], "Text 1.": NoPropositions("time-out"), "Text 3.": ["Three."]},
+    )
     with opened(tmp_path / "a") as store:
         assert store.merge(tmp_path / "b")["propositions"] == 2
     assert cached(tmp_path / "a") == (3, 0)

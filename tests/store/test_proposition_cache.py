@@ -33,7 +33,9 @@ def opened(path):
 
 def add(path, propositionizer, documents, **options):
     with opened(path) as store:
-        return store.add_documents(documents, min_words=0, propositionizer=propositionizer, **options)
+        return store.add_documents(
+            documents, min_words=0, propositionizer=propositionizer, **options
+        )
 
 
 @pytest.fixture
@@ -91,7 +93,9 @@ def test_a_cache_may_be_shared_by_stores(path, tmp_path):
         assert report.decomposition.cached == (9 if number else 0)
     assert (costly.asked, cache.count(), has_cache(tmp_path / "0")) == (9, 9, False)
     assert add(path, CHEAP, documents, cache=tmp_path / "shared").decomposition.cached == 0
-    assert add(tmp_path / "p", CHEAP, documents, cache=tmp_path / "shared").decomposition.cached == 9
+    assert (
+        add(tmp_path / "p", CHEAP, documents, cache=tmp_path / "shared").decomposition.cached == 9
+    )
     # Another store's folder is a cache as well: the way to another encoder.
     assert add(tmp_path / "a", costly, documents).decomposition.cached == 0
     assert add(tmp_path / "b", costly, documents, cache=tmp_path / "a").decomposition.cached == 9
@@ -107,7 +111,10 @@ def test_a_document_that_failed_for_a_time_is_tried_again(path):
         flaky = Costly(script)
         report = add(path, flaky, documents)
         assert (report.documents, report.unchanged, flaky.asked) == expected
-        assert (report.decomposition.transient, report.decomposition.failures) == (1, {"timed out": 1})
+        assert (report.decomposition.transient, report.decomposition.failures) == (
+            1,
+            {"timed out": 1},
+        )
     mended = Costly(lambda passage: [passage.text])
     report = add(path, mended, documents)
     assert (report.documents, mended.asked, report.decomposition.failed) == (1, 1, 0)
@@ -115,11 +122,17 @@ def test_a_document_that_failed_for_a_time_is_tried_again(path):
 
 
 def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
-    failing = Costly(lambda passage: NoPropositions("refusal") if "burned" in passage.text else ["Napoleon came."])
+    failing = Costly(
+        lambda passage: (
+            NoPropositions("refusal") if "burned" in passage.text else ["Napoleon came."]
+        )
+    )
     documents = [document(number) for number in range(3)]
     add(path, failing, documents[:2])
     assert add(path, failing, documents[:2]).unchanged == 2
-    add(path, Costly(lambda passage: [passage.text, "Napoleon came."]), documents[2:])  # unsupported, but not failed
+    add(
+        path, Costly(lambda passage: [passage.text, "Napoleon came."]), documents[2:]
+    )  # unsupported, but not failed
     better = Costly(lambda passage: [passage.text])
     assert add(path, better, documents).unchanged == 3
     with opened(path) as store:

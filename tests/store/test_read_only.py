@@ -21,7 +21,8 @@ def files(folder):
     return {
         file.name: (file.read_bytes(), file.stat().st_mtime_ns)
         for file in folder.iterdir()
-        if not file.name.endswith("-shm") and (file.stat().st_size or not file.name.endswith("-wal"))
+        if not file.name.endswith("-shm")
+        and (file.stat().st_size or not file.name.endswith("-wal"))
     }
 
 
@@ -36,7 +37,9 @@ def frozen(folder):
         except (OSError, subprocess.CalledProcessError):
             pytest.skip("root ignores permissions, and may not mount here")
         try:
-            subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True, capture_output=True)
+            subprocess.run(
+                ["mount", "-o", "remount,ro,bind", folder], check=True, capture_output=True
+            )
             yield folder
         finally:
             subprocess.run(["umount", "-l", folder], check=True)
@@ -67,7 +70,10 @@ def test_a_store_on_a_read_only_disk(before, frozen, tmp_path):
 
 
 def test_a_volume_that_is_read_only_here_and_written_elsewhere(folder, before, tmp_path):
-    with read_only_mount(folder, tmp_path / "mount") as mount, opened(mount, read_only=True) as reader:
+    with (
+        read_only_mount(folder, tmp_path / "mount") as mount,
+        opened(mount, read_only=True) as reader,
+    ):
         assert (state(reader), answers(reader)) == before  # nobody had it open: there was no log
         with opened(folder) as writer:
             for number in range(3):
@@ -76,7 +82,10 @@ def test_a_volume_that_is_read_only_here_and_written_elsewhere(folder, before, t
             writer.delete([f"doc{number}" for number in range(7)])
             after = state(writer), answers(writer)
             assert (state(reader), answers(reader)) == after
-        assert (state(reader), answers(reader)) == after  # the log is gone, and the file was written
+        assert (
+            state(reader),
+            answers(reader),
+        ) == after  # the log is gone, and the file was written
         assert reader.verify() == []
         for number in range(3):  # by processes that close it again
             with opened(folder) as writer:
@@ -95,9 +104,13 @@ def test_what_was_read_while_a_file_was_written_elsewhere_is_no_answer(folder, t
             written.append(True)
         return True
 
-    with read_only_mount(folder, tmp_path / "mount") as mount, opened(mount, read_only=True) as reader:
+    with (
+        read_only_mount(folder, tmp_path / "mount") as mount,
+        opened(mount, read_only=True) as reader,
+    ):
         with pytest.raises(
-            StoreError, match="written elsewhere while it was read here from a read-only disk: try again"
+            StoreError,
+            match="written elsewhere while it was read here from a read-only disk: try again",
         ):
             reader.ids(write)
         assert written
@@ -116,7 +129,10 @@ def test_a_store_in_the_place_of_another_is_not_read_with_its_indexes(folder, tm
         link.unlink()
         link.symlink_to(tmp_path / "other", target_is_directory=True)
         assert answers(reader) == first  # what is open stays open
-        with reader.opened.connections.reading(), pytest.raises(StoreError, match="moved, deleted or replaced"):
+        with (
+            reader.opened.connections.reading(),
+            pytest.raises(StoreError, match="moved, deleted or replaced"),
+        ):
             reader.ids()  # needs another connection
         assert answers(reader) == first
     with opened(link, read_only=True) as reader:
@@ -156,7 +172,9 @@ def test_every_write_is_refused_and_changes_nothing(folder, before, tmp_path):
             lambda: store.import_from(tmp_path / "x.jsonl"),
             lambda: store.verify(repair=True),
         ):
-            with pytest.raises(StoreError, match=r"was opened with read_only=True: open it without"):
+            with pytest.raises(
+                StoreError, match=r"was opened with read_only=True: open it without"
+            ):
                 write()
         assert (state(store), answers(store)) == before
     assert files(folder) == unchanged

@@ -40,11 +40,15 @@ def test_a_hit_scores_by_the_search_and_by_tokens_half_and_half(store):
     before = store.search(QUESTION, 50)
     similarities = np.array([similarity(store, QUESTION, hit.unit) for hit in before])
     scores = np.array([hit.score for hit in before])
-    scaled = scores.mean() + (similarities - similarities.mean()) * scores.std() / similarities.std()
+    scaled = (
+        scores.mean() + (similarities - similarities.mean()) * scores.std() / similarities.std()
+    )
     expected = dict(zip([hit.unit.id for hit in before], (scores + scaled) / 2, strict=True))
     hits = store.search(QUESTION, 50, rerank="tokens")
     assert {hit.unit.id: hit.score for hit in hits} == pytest.approx(expected, abs=1e-5)
-    assert [hit.score for hit in hits] == pytest.approx(sorted(expected.values(), reverse=True), abs=1e-5)
+    assert [hit.score for hit in hits] == pytest.approx(
+        sorted(expected.values(), reverse=True), abs=1e-5
+    )
     first = {hit.unit.id: hit for hit in before}
     for hit in hits:
         assert hit.score == pytest.approx((first[hit.unit.id].score + hit.parts["tokens"]) / 2)
@@ -53,7 +57,9 @@ def test_a_hit_scores_by_the_search_and_by_tokens_half_and_half(store):
 
 
 @pytest.mark.parametrize("parents", ["passage", "unit", "document"])
-@pytest.mark.parametrize("options", [{}, {"granularity": "mixed"}, {"granularity": "sentence"}, {"lexical": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"granularity": "mixed"}, {"granularity": "sentence"}, {"lexical": 1}]
+)
 def test_k_distinct_hits_whatever_is_asked_for(store, parents, options):
     whole = store.search(QUESTION, 6, parents=parents, rerank="tokens", **options)
     assert len({hit.unit.id for hit in whole}) == len(whole) == 6
@@ -79,10 +85,14 @@ def test_what_a_filter_excludes_is_not_read(store, monkeypatch):
         return HashEncoder().encode_unit_tokens(texts)
 
     monkeypatch.setattr(store.encoder, "encode_unit_tokens", encode)
-    dogs = [unit.id for unit in store.get(store.ids()) if unit.text.startswith("It carries 100 cars")]
+    dogs = [
+        unit.id for unit in store.get(store.ids()) if unit.text.startswith("It carries 100 cars")
+    ]
     store.update_metadata({"secret": True}, unit_ids=dogs)
     for parents in ("passage", "unit", "document"):
-        hits = store.search("cars to Faro", 50, parents=parents, filter={"secret": {"$ne": True}}, rerank="tokens")
+        hits = store.search(
+            "cars to Faro", 50, parents=parents, filter={"secret": {"$ne": True}}, rerank="tokens"
+        )
         assert hits
         assert not any("100 cars" in hit.unit.text for hit in hits)
     assert read
@@ -97,7 +107,9 @@ def test_other_options_hold(store):
     least = plain[1].score
     good = [hit for hit in plain if hit.score >= least]
     assert len(good) < len(plain)
-    assert store.search(QUESTION, 50, rerank="tokens", filter={"even": True}, min_score=least) == good
+    assert (
+        store.search(QUESTION, 50, rerank="tokens", filter={"even": True}, min_score=least) == good
+    )
     questions = [QUESTION, "When does the ferry to Cork sail?", ""]
     alone = [store.search(question, 3, rerank="tokens") for question in questions]
     assert store.search_batch(questions, 3, rerank="tokens") == alone
@@ -115,7 +127,9 @@ class WithoutTokens:
 def test_an_encoder_without_token_vectors_is_told_what_to_do():
     with UnitStore(encoder=WithoutTokens(), granularities=GRANULARITIES) as store:
         store.add_documents(DOCUMENTS)
-        with pytest.raises(InvalidInputError, match=r"WithoutTokens does not give.*SentenceTransformerEncoder"):
+        with pytest.raises(
+            InvalidInputError, match=r"WithoutTokens does not give.*SentenceTransformerEncoder"
+        ):
             store.search(QUESTION, 1, rerank="tokens")
 
 

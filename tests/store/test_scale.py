@@ -8,10 +8,18 @@ from factoid.testing import HashEncoder
 
 PLACES = "Bergen Cork Dresden Esbjerg Faro Ghent".split()
 DOCUMENTS = [
-    Document(f"The ferry to {place} sails at {hour}. It carries {10 * hour} cars and a bus.", title=f"{place} ferry")
+    Document(
+        f"The ferry to {place} sails at {hour}. It carries {10 * hour} cars and a bus.",
+        title=f"{place} ferry",
+    )
     for hour, place in enumerate(PLACES, 6)
 ]
-QUESTIONS = ["When does the ferry to Faro sail?", "How many cars?", "a bus at 9", "Does the boat from Cork carry dogs?"]
+QUESTIONS = [
+    "When does the ferry to Faro sail?",
+    "How many cars?",
+    "a bus at 9",
+    "Does the boat from Cork carry dogs?",
+]
 
 
 class OtherScale:
@@ -33,11 +41,18 @@ def ranked(encoder, **options):
     similarity = options.pop("similarity", None)
     with UnitStore(encoder=encoder, similarity=similarity) as store:
         store.add_documents(DOCUMENTS)
-        return [[hit.unit.title for hit in store.search(question, 6, **options)] for question in QUESTIONS]
+        return [
+            [hit.unit.title for hit in store.search(question, 6, **options)]
+            for question in QUESTIONS
+        ]
 
 
-@pytest.mark.parametrize(("factor", "constant"), [(0.1, 0.9), (0.03, 0.8), (1, 0), (2, 3), (50, 0), (1, 99)])
-@pytest.mark.parametrize("options", [{}, {"lexical": 0.5}, {"granularity": "mixed"}, {"parents": "document"}])
+@pytest.mark.parametrize(
+    ("factor", "constant"), [(0.1, 0.9), (0.03, 0.8), (1, 0), (2, 3), (50, 0), (1, 99)]
+)
+@pytest.mark.parametrize(
+    "options", [{}, {"lexical": 0.5}, {"granularity": "mixed"}, {"parents": "document"}]
+)
 def test_narrow_and_wide_scores_give_the_same_ranking(factor, constant, options):
     assert ranked(OtherScale(factor, constant), **options) == ranked(HashEncoder(), **options)
 
@@ -93,7 +108,9 @@ def test_words_decide_where_all_vectors_are_equal():
     with UnitStore(encoder=SameVector()) as store:
         store.add_documents(DOCUMENTS)
         for place in PLACES:
-            assert store.search(f"Is there a ferry to {place}?", 1)[0].unit.title == f"{place} ferry"
+            assert (
+                store.search(f"Is there a ferry to {place}?", 1)[0].unit.title == f"{place} ferry"
+            )
 
 
 class NoVector(SameVector):
@@ -114,7 +131,11 @@ def test_an_approximate_index_gives_the_scores_of_an_exact_one():
     for kind in ("Flat", "HNSW8"):
         with UnitStore(encoder=OtherScale(0.1, 0.9), index=kind) as store:
             store.add_documents(DOCUMENTS)
-            results.append([[(hit.unit.id, hit.score) for hit in store.search(text, 6)] for text in QUESTIONS])
+            results.append(
+                [[(hit.unit.id, hit.score) for hit in store.search(text, 6)] for text in QUESTIONS]
+            )
     for exact, approximate in zip(*results, strict=True):
         assert [unit_id for unit_id, _ in exact] == [unit_id for unit_id, _ in approximate]
-        np.testing.assert_allclose([score for _, score in exact], [score for _, score in approximate], rtol=1e-5)
+        np.testing.assert_allclose(
+            [score for _, score in exact], [score for _, score in approximate], rtol=1e-5
+        )

@@ -23,7 +23,9 @@ PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Gran
 
 def passage(number, **metadata):
     document = f"d{number % 3}"
-    return Unit(f"p{number}", f"passage {number}", PASSAGE, document, document, 0, 9, metadata=metadata)
+    return Unit(
+        f"p{number}", f"passage {number}", PASSAGE, document, document, 0, 9, metadata=metadata
+    )
 
 
 def child(parent, number, granularity=PROPOSITION, **metadata):
@@ -50,7 +52,8 @@ def brute_force(query, units, vectors, k, granularity, parents, condition=None, 
     scored = [
         (float(np.dot(query, by_id[unit.id])), unit)
         for unit in compared(units, passage_in(units), granularity)
-        if condition is None or (condition(unit.metadata) and not (unit.granularity is PASSAGE and unit.id in closed))
+        if condition is None
+        or (condition(unit.metadata) and not (unit.granularity is PASSAGE and unit.id in closed))
     ]
     if not parents:
         return sorted((score for score, _ in scored), reverse=True)[:k], None
@@ -79,13 +82,23 @@ def corpora(draw):
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpora(), VECTORS, st.integers(1, 40), st.sampled_from([PASSAGE, SENTENCE, PROPOSITION]), *[st.booleans()] * 2)
+@given(
+    corpora(),
+    VECTORS,
+    st.integers(1, 40),
+    st.sampled_from([PASSAGE, SENTENCE, PROPOSITION]),
+    *[st.booleans()] * 2,
+)
 def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
     units, vectors = corpus
     condition = (lambda metadata: metadata["year"] == 1) if filtered else None
     if not units:
         return
-    options = {"granularity": granularity, "parents": "passage" if parents else "unit", "weights": Weights(0, 0)}
+    options = {
+        "granularity": granularity,
+        "parents": "passage" if parents else "unit",
+        "weights": Weights(0, 0),
+    }
     with filled(units, vectors) as store:
         if not compared(units, passage_in(units), granularity):
             with pytest.raises(InvalidInputError, match=f"and no {granularity}s"):
@@ -93,12 +106,22 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             return
         hits = store.search_by_vector(query, k, **options, filter={"year": 1} if filtered else None)
     by_parent = parents and granularity is not PASSAGE
-    closed = {unit.id for unit in units if unit.granularity is PASSAGE and condition and not condition(unit.metadata)}
+    closed = {
+        unit.id
+        for unit in units
+        if unit.granularity is PASSAGE and condition and not condition(unit.metadata)
+    }
     closed |= {unit.parent_id for unit in units if condition and not condition(unit.metadata)}
     if granularity is PASSAGE:  # only open passages are compared
-        chosen = [(unit, vector) for unit, vector in zip(units, vectors, strict=True) if unit.id not in closed]
+        chosen = [
+            (unit, vector)
+            for unit, vector in zip(units, vectors, strict=True)
+            if unit.id not in closed
+        ]
         units, vectors = [unit for unit, _ in chosen], [vector for _, vector in chosen]
-    expected, under = brute_force(query, units, vectors, k, granularity, by_parent, condition, closed)
+    expected, under = brute_force(
+        query, units, vectors, k, granularity, by_parent, condition, closed
+    )
     assert [hit.score for hit in hits] == expected
     assert len({hit.unit.id for hit in hits}) == len(hits)
     known = {unit.id: unit for unit in units}
@@ -110,7 +133,9 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             assert tuple(match.unit for match in hit.matches) == matches
             continue
         key = hit.unit.parent_id if hit.unit.parent_id in under else hit.unit.id
-        assert (key in closed and key in known) == (key != hit.unit.id)  # its best unit stands for a closed passage
+        assert (key in closed and key in known) == (
+            key != hit.unit.id
+        )  # its best unit stands for a closed passage
         assert [match.score for match in hit.matches] == under[key][:3]
         assert key == hit.unit.id or hit.matches[0].unit == hit.unit
         for match in hit.matches:
@@ -131,7 +156,9 @@ def test_a_text_matches_once_whatever_granularities_have_it():
     """A sentence that is one proposition is no second match; the same sentence elsewhere in the passage is."""
     script = ScriptedPropositionizer(lambda _: ["Anna sang.", "Bob dreamt."])
     with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
-        store.add_documents([Document("Anna sang. Bob, who slept, dreamt. Anna sang.")], propositionizer=script)
+        store.add_documents(
+            [Document("Anna sang. Bob, who slept, dreamt. Anna sang.")], propositionizer=script
+        )
         [mixed] = store.search("Anna sang", k=1, granularity=["sentence", "proposition"])
         [sentences] = store.search("Anna sang", k=1, granularity="sentence")
     assert Counter(match.unit.text for match in sentences.matches)["Anna sang."] == 2
@@ -140,20 +167,28 @@ def test_a_text_matches_once_whatever_granularities_have_it():
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_what_is_searched_follows_the_store_when_the_last_unit_of_a_granularity_is_deleted(tmp_path, on_disk):
+def test_what_is_searched_follows_the_store_when_the_last_unit_of_a_granularity_is_deleted(
+    tmp_path, on_disk
+):
     above = passage(0)
     units = [above, child(above, 1, SENTENCE), child(above, 2, PROPOSITION)]
     path = tmp_path / "store" if on_disk else None
     with UnitStore(path, encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add(units)
         readers = (
-            [store, UnitStore(path, encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES)]
+            [
+                store,
+                UnitStore(path, encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES),
+            ]
             if on_disk
             else [store]
         )
 
         def matched():
-            return [[match.unit for hit in reader.search("passage") for match in hit.matches] for reader in readers]
+            return [
+                [match.unit for hit in reader.search("passage") for match in hit.matches]
+                for reader in readers
+            ]
 
         assert matched() == [[units[2]]] * len(readers)
         store.delete(unit_ids=[units[2].id])
@@ -161,7 +196,9 @@ def test_what_is_searched_follows_the_store_when_the_last_unit_of_a_granularity_
         store.delete(unit_ids=[units[1].id])
         for reader in readers:
             assert [hit.unit for hit in reader.search("passage")] == [above]
-            assert [hit.unit for hit in reader.search("passage", granularity="proposition")] == [above]
+            assert [hit.unit for hit in reader.search("passage", granularity="proposition")] == [
+                above
+            ]
         store.add(units[2:], keep_children=True)
         assert matched() == [[units[2]]] * len(readers)
         readers[-1].close()

@@ -15,11 +15,30 @@ from tests.towns import make, opened
 pytest.importorskip("faiss")
 
 SERVERS = {
-    "gunicorn": ["gunicorn", "--preload", "--workers=2", "--bind=127.0.0.1:0", "tests.store.served:wsgi"],
-    "gunicorn, threads": [
-        *("gunicorn", "--preload", "--workers=2", "--threads=4", "--bind=127.0.0.1:0", "tests.store.served:wsgi")
+    "gunicorn": [
+        "gunicorn",
+        "--preload",
+        "--workers=2",
+        "--bind=127.0.0.1:0",
+        "tests.store.served:wsgi",
     ],
-    "uvicorn": ["uvicorn", "--workers=2", "--host=127.0.0.1", "--port=0", "tests.store.served:asgi"],
+    "gunicorn, threads": [
+        *(
+            "gunicorn",
+            "--preload",
+            "--workers=2",
+            "--threads=4",
+            "--bind=127.0.0.1:0",
+            "tests.store.served:wsgi",
+        )
+    ],
+    "uvicorn": [
+        "uvicorn",
+        "--workers=2",
+        "--host=127.0.0.1",
+        "--port=0",
+        "tests.store.served:asgi",
+    ],
 }
 
 
@@ -46,7 +65,9 @@ def test_workers_search_and_add(tmp_path, name):
     path = make(tmp_path / "store")
     with (
         multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool,
-        running(SERVERS[name], tmp_path / "log", ready="/search", environment={SERVED: str(path)}) as server,
+        running(
+            SERVERS[name], tmp_path / "log", ready="/search", environment={SERVED: str(path)}
+        ) as server,
     ):
         for number in range(3):
             expected = pool.apply(fresh_answers, (path,))
@@ -65,5 +86,7 @@ def test_workers_search_and_add(tmp_path, name):
         assert [document.id for document in store.documents(names)] == names
         store.refresh()
     assert [
-        file.name for file in path.iterdir() if file.suffix not in (".sqlite", ".bin", ".safetensors", ".faiss")
+        file.name
+        for file in path.iterdir()
+        if file.suffix not in (".sqlite", ".bin", ".safetensors", ".faiss")
     ] == []

@@ -57,9 +57,16 @@ def test_a_process_killed_at_any_moment_leaves_whole_documents(tmp_path, moment)
         stored = [number for number in range(10_000) if store.documents([f"doc{number}"])]
         assert committed <= len(stored) <= committed + 3
         assert stored == list(range(len(stored)))
-        assert sorted(store.counts().values()) == [len(stored) * 2, len(stored) * 2, len(stored) * 3]
+        assert sorted(store.counts().values()) == [
+            len(stored) * 2,
+            len(stored) * 2,
+            len(stored) * 3,
+        ]
         for number in (0, stored[-1]):
-            assert hits(store, f"Which town lies on hill {number}?")[0].unit.document_id == f"doc{number}"
+            assert (
+                hits(store, f"Which town lies on hill {number}?")[0].unit.document_id
+                == f"doc{number}"
+            )
         assert add(store, *range(len(stored) + 2)).unchanged == len(stored)
 
 
@@ -98,7 +105,9 @@ def test_a_writer_that_waits_too_long_says_why(path, monkeypatch):
             blocker.execute("BEGIN IMMEDIATE")
             with opened(path) as store:  # opening and reading do not wait
                 assert hits(store) == hits(other)
-                with pytest.raises(StoreError, match=r"Another process has been writing for 0\.05 seconds"):
+                with pytest.raises(
+                    StoreError, match=r"Another process has been writing for 0\.05 seconds"
+                ):
                     add(store, 50)
         assert add(other, 50).documents == 1
 
@@ -114,7 +123,9 @@ def test_eight_threads_search_while_one_adds(tmp_path, folder):
                 found = hits(store)
                 assert found[0].unit.document_id == "doc3"
                 assert len({hit.unit.id for hit in found}) == len(found)
-                assert all(match.unit.parent_id == hit.unit.id for hit in found for match in hit.matches)
+                assert all(
+                    match.unit.parent_id == hit.unit.id for hit in found for match in hit.matches
+                )
                 assert hits(store, lexical=1)[0].unit.document_id == "doc3"
 
         with ThreadPoolExecutor(8) as threads:
@@ -141,4 +152,6 @@ def test_many_may_open_a_new_store_at_once(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(8)))
     with opened(tmp_path / "store") as store:
-        assert store.documents([f"doc{number}" for number in range(8)]) == [document(number) for number in range(8)]
+        assert store.documents([f"doc{number}" for number in range(8)]) == [
+            document(number) for number in range(8)
+        ]

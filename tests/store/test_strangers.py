@@ -46,7 +46,8 @@ def test_a_database_with_other_objects_is_refused(path, statement, read_only):
 
 
 @pytest.mark.parametrize(
-    "name", ["units.sqlite", "units.sqlite-wal", "lexical-1.safetensors", ".lexical-9.safetensors.part"]
+    "name",
+    ["units.sqlite", "units.sqlite-wal", "lexical-1.safetensors", ".lexical-9.safetensors.part"],
 )
 def test_links_are_not_written_through(path, tmp_path, name):
     outside = tmp_path / "outside"
@@ -131,5 +132,8 @@ def test_a_kind_of_index_that_would_fill_the_memory_is_refused(path, kind):
         write_meta(connection, settings=json.dumps(settings))
     for file in path.glob("passage-*"):
         file.unlink()
-    with opened(path) as store, pytest.raises(InvalidInputError, match=r"too large for an index|is a string"):
+    with (
+        opened(path) as store,
+        pytest.raises(InvalidInputError, match=r"too large for an index|is a string"),
+    ):
         hits(store)

@@ -8,9 +8,12 @@ from factoid.errors import InvalidInputError, StoreError
 
 PLACES = [f"place{number:02d}" for number in range(40)]
 DOCUMENTS = [
-    Document(f"The harbour of {place} was built in year{number:02d}.", id=place) for number, place in enumerate(PLACES)
+    Document(f"The harbour of {place} was built in year{number:02d}.", id=place)
+    for number, place in enumerate(PLACES)
 ]
-QUESTIONS = [(f"When was {place} built?", [f"year{number:02d}"]) for number, place in enumerate(PLACES)]
+QUESTIONS = [
+    (f"When was {place} built?", [f"year{number:02d}"]) for number, place in enumerate(PLACES)
+]
 
 
 class Noise:
@@ -19,7 +22,9 @@ class Noise:
     name = "noise"
 
     def encode_queries(self, texts):
-        return np.stack([np.random.default_rng(list(text.encode())).normal(size=64) / 8 for text in texts]).astype("f4")
+        return np.stack(
+            [np.random.default_rng(list(text.encode())).normal(size=64) / 8 for text in texts]
+        ).astype("f4")
 
     encode_units = encode_queries
 
@@ -48,7 +53,9 @@ def test_words_get_more_weight_where_vectors_say_nothing(tmp_path):
         assert 0 < report.gain[0] <= report.held_out_mrr - report.current_mrr <= report.gain[1]
         assert store.weights == report.best
         kept = [store.search(question, 3) for question, _ in QUESTIONS[:3]]
-        assert kept == [store.search(question, 3, weights=report.best) for question, _ in QUESTIONS[:3]]
+        assert kept == [
+            store.search(question, 3, weights=report.best) for question, _ in QUESTIONS[:3]
+        ]
         assert store.search("harbour", 3, weights=Weights()) != store.search("harbour", 3)
     with UnitStore(tmp_path / "s", encoder=Noise()) as store:
         assert store.weights == report.best
@@ -57,12 +64,16 @@ def test_words_get_more_weight_where_vectors_say_nothing(tmp_path):
 
 def test_ranks_are_those_of_searches():
     with filled(None, Noise()) as store:
-        report = store.tune_weights([(question, answer) for question, (answer,) in QUESTIONS], keep=False)
+        report = store.tune_weights(
+            [(question, answer) for question, (answer,) in QUESTIONS], keep=False
+        )
         assert store.weights == Weights()
         ranks = []
         for question, (answer,) in QUESTIONS:
             texts = [hit.unit.text for hit in store.search(question, 20)]
-            ranks.append(next((1 / rank for rank, text in enumerate(texts, 1) if answer in text), 0))
+            ranks.append(
+                next((1 / rank for rank, text in enumerate(texts, 1) if answer in text), 0)
+            )
         assert report.current_mrr == pytest.approx(np.mean(ranks))
 
 
@@ -75,11 +86,19 @@ def test_what_is_no_sure_gain_is_not_kept():
 
 def test_what_cannot_be_fitted(tmp_path):
     with filled(tmp_path / "s", Noise()) as store:
-        with pytest.raises(InvalidInputError, match=r"5 of 5 questions have an answer.*at least 20"):
+        with pytest.raises(
+            InvalidInputError, match=r"5 of 5 questions have an answer.*at least 20"
+        ):
             store.tune_weights(QUESTIONS[:5])
         with pytest.raises(InvalidInputError, match="0 of 40 questions"):
             store.tune_weights([(question, ["nowhere"]) for question, _ in QUESTIONS])
-    with UnitStore(tmp_path / "s", encoder=Noise(), read_only=True) as store, pytest.raises(StoreError, match="read"):
+    with (
+        UnitStore(tmp_path / "s", encoder=Noise(), read_only=True) as store,
+        pytest.raises(StoreError, match="read"),
+    ):
         store.tune_weights(QUESTIONS)
-    with UnitStore(tmp_path / "s", encoder=None) as store, pytest.raises(InvalidInputError, match="no encoder"):
+    with (
+        UnitStore(tmp_path / "s", encoder=None) as store,
+        pytest.raises(InvalidInputError, match="no encoder"),
+    ):
         store.tune_weights(QUESTIONS)

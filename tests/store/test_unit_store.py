@@ -21,11 +21,17 @@ pytest.importorskip("faiss")
 def test_documents_in_facts_out(store):
     report = add(store, PISA, OSLO)
     units = {"passage": 3, "sentence": 4, "proposition": 3}
-    assert report == AddReport(documents=2, units=units, decomposition=Report(passages=3, propositions=3))
+    assert report == AddReport(
+        documents=2, units=units, decomposition=Report(passages=3, propositions=3)
+    )
     assert (store.counts(), len(store)) == (units, 10)
     (hit,) = store.search("Where was Galileo born?", k=1)
     assert hit.unit.text == "Galileo was born here."
-    assert (hit.unit.title, hit.unit.section, hit.unit.metadata) == ("Pisa", "History", {"country": "it"})
+    assert (hit.unit.title, hit.unit.section, hit.unit.metadata) == (
+        "Pisa",
+        "History",
+        {"country": "it"},
+    )
     assert hit.unit == split_passages(PISA)[1]
     assert [match.unit.text for match in hit.matches] == ["Pisa: Galileo was born here."]
     assert hit.matches[0].score == hit.parts["proposition"] > 0.5
@@ -39,7 +45,9 @@ def test_documents_in_facts_out(store):
 
 def test_documents_with_their_own_vectors(store):
     add(store, PISA)
-    vectors = dict(zip(("oslo", "pisa"), store.encoder.encode_units([OSLO.text, "another text"]), strict=True))
+    vectors = dict(
+        zip(("oslo", "pisa"), store.encoder.encode_units([OSLO.text, "another text"]), strict=True)
+    )
     store.add_embedded([OSLO, PISA], vectors)
     assert store.counts() == {"passage": 2, "sentence": 2, "proposition": 2}
     assert {unit.text for unit in store.units_of(["oslo"])} == {OSLO.text}
@@ -64,10 +72,15 @@ def test_a_changed_document_replaces_the_old_one_with_all_its_units(store):
     changed = replace(PISA, text="# Pisa\n\nThe tower is white.")
     units = dict.fromkeys(["passage", "sentence", "proposition"], 1)
     assert add(store, changed, OSLO) == AddReport(1, 1, units, Report(1, 1))
-    assert sorted(found(store, "tower Galileo")) == ["The city lies on a fjord.", "The tower is white."]
+    assert sorted(found(store, "tower Galileo")) == [
+        "The city lies on a fjord.",
+        "The tower is white.",
+    ]
     assert store.documents(["pisa"]) == [changed]
     assert store.counts()[Granularity.SENTENCE] == 2
-    assert not any("Galileo" in text for text in found(store, "Galileo", granularity="mixed", parents="unit"))
+    assert not any(
+        "Galileo" in text for text in found(store, "Galileo", granularity="mixed", parents="unit")
+    )
     # New metadata is a change as well.
     assert add(store, replace(changed, metadata={"country": "IT"})).documents == 1
     assert store.search("tower", filter={"country": "it"}) == []
@@ -100,7 +113,12 @@ def test_of_equal_ids_in_one_call_the_last_document_counts(store, caplog):
 
 
 def test_documents_are_read_once_and_by_type(store):
-    assert store.add_documents((document for document in (PISA, OSLO)), propositionizer=PROPOSITIONIZER).documents == 2
+    assert (
+        store.add_documents(
+            (document for document in (PISA, OSLO)), propositionizer=PROPOSITIONIZER
+        ).documents
+        == 2
+    )
     with pytest.raises(InvalidInputError, match=r"expected factoid\.Document, got str"):
         store.add_documents(["text"], propositionizer=PROPOSITIONIZER)
     with pytest.raises(InvalidInputError, match="expected a list of documents, got a single one"):
@@ -109,7 +127,9 @@ def test_documents_are_read_once_and_by_type(store):
 
 
 def test_an_encoder_is_an_object():
-    with pytest.raises(InvalidInputError, match=r"SentenceTransformerEncoder\('all-MiniLM-L6-v2'\)"):
+    with pytest.raises(
+        InvalidInputError, match=r"SentenceTransformerEncoder\('all-MiniLM-L6-v2'\)"
+    ):
         UnitStore(encoder="all-MiniLM-L6-v2", granularities=GRANULARITIES)
 
 
@@ -128,7 +148,10 @@ def test_deleting_a_document_a_passage_or_a_single_unit(store):
     assert store.get([leaning.id]) == []
     assert found(store, "tower") == ["The city lies on a fjord."]
     assert store.delete([]) == store.delete(["pisa"]) == 0
-    with pytest.raises(InvalidInputError, match="or document_ids, unit_ids or a filter in its place, got ids='oslo'"):
+    with pytest.raises(
+        InvalidInputError,
+        match="or document_ids, unit_ids or a filter in its place, got ids='oslo'",
+    ):
         store.delete("oslo")
     with pytest.raises(InvalidInputError, match="in its place, got none of them"):
         store.delete()
@@ -161,17 +184,30 @@ def test_filters_reach_documents_metadata(store):
     assert found(store, "tower", filter=lambda metadata: metadata["country"] == "xx") == []
     assert len(store.ids({"country": "no"})) == 3
     # A callable may ask the store itself, in the middle of a search.
-    assert len(found(store, "tower", filter=lambda metadata: bool(store.search("fjord", filter=metadata)))) == 3
+    assert (
+        len(
+            found(
+                store, "tower", filter=lambda metadata: bool(store.search("fjord", filter=metadata))
+            )
+        )
+        == 3
+    )
 
 
 def test_granularities_that_are_not_searched(path):
     with UnitStore(path, encoder=HashEncoder(), granularities=["sentence"]) as store:
         report = store.add_documents([PISA])
-        assert report.units == {Granularity.PASSAGE: 2, Granularity.SENTENCE: 3, Granularity.PROPOSITION: 0}
+        assert report.units == {
+            Granularity.PASSAGE: 2,
+            Granularity.SENTENCE: 3,
+            Granularity.PROPOSITION: 0,
+        }
         (hit,) = store.search("Galileo", k=1, granularity="sentence")
         assert hit.unit == split_passages(PISA)[1]
         for granularity in ("proposition", "passage"):
-            with pytest.raises(InvalidInputError, match=f"searches sentence: it has no index of {granularity}s"):
+            with pytest.raises(
+                InvalidInputError, match=f"searches sentence: it has no index of {granularity}s"
+            ):
                 store.search("Galileo", granularity=granularity)
         assert store.search("Galileo", k=1) == store.search("Galileo", k=1, granularity="sentence")
 
@@ -180,9 +216,24 @@ def test_a_closed_store_says_so(store):
     add(store, PISA)
     store.close()
     store.close()
-    calls = {"search": "x", "add_documents": [OSLO], "add": [], "delete": ["pisa"], "get": ["a"], "ids": None}
-    calls |= {"export": "facts.jsonl", "copy_to": "copy", "save_to": "memory://facts", "merge": "other"}
-    for name, argument in {**calls, **dict.fromkeys(("clear", "compact", "verify", "retry_failures"))}.items():
+    calls = {
+        "search": "x",
+        "add_documents": [OSLO],
+        "add": [],
+        "delete": ["pisa"],
+        "get": ["a"],
+        "ids": None,
+    }
+    calls |= {
+        "export": "facts.jsonl",
+        "copy_to": "copy",
+        "save_to": "memory://facts",
+        "merge": "other",
+    }
+    for name, argument in {
+        **calls,
+        **dict.fromkeys(("clear", "compact", "verify", "retry_failures")),
+    }.items():
         with pytest.raises(StoreError, match="the store is closed: open it again"):
             getattr(store, name)(*([] if argument is None else [argument]))
 

@@ -45,7 +45,9 @@ def test_units_by_id_replace_each_other(store):
 def test_units_may_come_before_their_passage(store):
     passage, sentence = split_passages(OSLO)[0], split_sentences(split_passages(OSLO)[0])[0]
     store.add([sentence])
-    assert store.search("fjord", granularity="sentence")[0].unit == sentence  # its own parent so far
+    assert (
+        store.search("fjord", granularity="sentence")[0].unit == sentence
+    )  # its own parent so far
     store.add([passage])
     (hit,) = store.search("fjord", granularity="sentence")
     assert (hit.unit, hit.matches[0].unit) == (passage, sentence)
@@ -60,7 +62,9 @@ def test_a_store_without_encoder_takes_vectors(path):
             add(store, OSLO)
         assert len(store) == 0
         store.add([passage, replace(passage, id="b")], vectors=[[1.0, 2.0], None])
-        assert [hit.unit.id for hit in store.search_by_vector([1, 1], granularity="passage")] == [passage.id]
+        assert [hit.unit.id for hit in store.search_by_vector([1, 1], granularity="passage")] == [
+            passage.id
+        ]
         assert store.counts() == {Granularity.PASSAGE: 2}
         with pytest.raises(InvalidInputError, match="got 1 vectors for 2 units"):
             store.add([passage, passage], vectors=[[1.0, 2.0]])
@@ -107,16 +111,24 @@ def test_an_encoder_that_breaks_its_promise(store, monkeypatch, vectors, message
 
 def test_a_text_at_several_granularities_is_encoded_once(store, monkeypatch):
     true, texts = store.encoder.encode_units, []
-    monkeypatch.setattr(store.encoder, "encode_units", lambda given: texts.extend(given) or true(given))
+    monkeypatch.setattr(
+        store.encoder, "encode_units", lambda given: texts.extend(given) or true(given)
+    )
     add(store, OSLO)
     assert (len(store), len(texts)) == (3, 1)
-    assert [len(store.search("fjord", granularity=kind)) for kind in store.granularities] == [1, 1, 1]
+    assert [len(store.search("fjord", granularity=kind)) for kind in store.granularities] == [
+        1,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: "x"}, float("nan"), {"b": b"x"}, {1, 2}])
 def test_metadata_that_json_would_change_is_refused(store, value):
     for metadata in ({"ok": 1, "a": value}, {1: value}):
-        with pytest.raises(InvalidInputError, match=r"metadata .* would not come back from JSON unchanged"):
+        with pytest.raises(
+            InvalidInputError, match=r"metadata .* would not come back from JSON unchanged"
+        ):
             store.add([replace(split_passages(OSLO)[0], metadata=metadata)])
     with pytest.raises(InvalidInputError, match="would not come back"):
         add(store, Document("Some text.", metadata={"a": value}, id="d"))
@@ -125,7 +137,11 @@ def test_metadata_that_json_would_change_is_refused(store, value):
 
 @pytest.mark.parametrize(
     ("query", "message"),
-    [("a\ud800", "query holds a lone surrogate"), (None, "query must be a str"), (b"x", "got bytes")],
+    [
+        ("a\ud800", "query holds a lone surrogate"),
+        (None, "query must be a str"),
+        (b"x", "got bytes"),
+    ],
 )
 def test_a_query_that_is_no_text_is_refused(store, query, message):
     with pytest.raises(InvalidInputError, match=message):

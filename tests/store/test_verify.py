@@ -9,7 +9,18 @@ import pytest
 
 from factoid.errors import StoreFormatError
 from factoid.vectors import load, save
-from tests.store.content import DIM, answers, change, change_vectors, filled, flipped, opened, state, unit, unordered
+from tests.store.content import (
+    DIM,
+    answers,
+    change,
+    change_vectors,
+    filled,
+    flipped,
+    opened,
+    state,
+    unit,
+    unordered,
+)
 
 pytest.importorskip("faiss")
 
@@ -36,13 +47,28 @@ def test_whole_stores_have_no_problem(folder, tmp_path):
         ("DELETE FROM vectors WHERE row = 30", r"\d units changed on disk \('"),
         ("UPDATE units SET document = 9999 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
         ("UPDATE units SET metadata = 9999 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
-        ("UPDATE units SET granularity = 'word' WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
-        ("UPDATE units SET text = 'The kakapo flies.' WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
-        ("UPDATE units SET text = CAST(x'80' AS TEXT) WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
+        (
+            "UPDATE units SET granularity = 'word' WHERE id = 'u4'",
+            r"1 units changed on disk \('u4'\)",
+        ),
+        (
+            "UPDATE units SET text = 'The kakapo flies.' WHERE id = 'u4'",
+            r"1 units changed on disk \('u4'\)",
+        ),
+        (
+            "UPDATE units SET text = CAST(x'80' AS TEXT) WHERE id = 'u4'",
+            r"1 units changed on disk \('u4'\)",
+        ),
         ("UPDATE units SET checksum = 1 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
         ("UPDATE metadata SET json = '{\"a\": ' WHERE row = 4", r"\d+ units changed on disk \('"),
-        ("UPDATE documents SET metadata = '[]' WHERE id = 'ship'", r"1 documents changed on disk \('ship'\)"),
-        ("UPDATE documents SET text = 'Another' WHERE id = 'ship'", r"1 documents changed on disk \('ship'\)"),
+        (
+            "UPDATE documents SET metadata = '[]' WHERE id = 'ship'",
+            r"1 documents changed on disk \('ship'\)",
+        ),
+        (
+            "UPDATE documents SET text = 'Another' WHERE id = 'ship'",
+            r"1 documents changed on disk \('ship'\)",
+        ),
     ],
 )
 def test_what_changed_is_named_and_deleted(folder, before, damage, problem):
@@ -71,7 +97,10 @@ def test_what_changed_is_named_and_deleted(folder, before, damage, problem):
     "damages",
     [
         ["DELETE FROM fields WHERE key = 'year'"],
-        ["INSERT INTO fields VALUES ('year', 0, 77, 1)", "INSERT INTO fields VALUES ('x', 0, 1, 12345)"],
+        [
+            "INSERT INTO fields VALUES ('year', 0, 77, 1)",
+            "INSERT INTO fields VALUES ('x', 0, 1, 12345)",
+        ],
         ["UPDATE fields SET value = value + 1 WHERE key = 'year'"],
     ],
 )
@@ -80,7 +109,9 @@ def test_fields_of_metadata_are_made_again(folder, before, damages):
     with opened(folder) as store:
         passing = store.ids(year)
     change(folder, *damages)
-    assert [problem.split(",")[0] for problem in verified(folder)] == ["filters would miss fields of metadata"]
+    assert [problem.split(",")[0] for problem in verified(folder)] == [
+        "filters would miss fields of metadata"
+    ]
     verified(folder, repair=True)
     with opened(folder) as store:
         assert store.verify() == []
@@ -94,10 +125,14 @@ def test_wrong_index_files_are_found_and_removed(folder, before, damaged):
         (file,) = folder.glob("sentence-*")
         file.write_bytes(damaged(file.read_bytes()))
     else:
-        index, stamp, arrays = load(folder / "sentence", vectors=lambda ids: np.zeros((len(ids), DIM), np.float32))
+        index, stamp, arrays = load(
+            folder / "sentence", vectors=lambda ids: np.zeros((len(ids), DIM), np.float32)
+        )
         save(folder / "sentence", stamp, {"columns": arrays["columns"][:, :-1]}, index)
     (problem,) = verified(folder)
-    assert problem.startswith("the index sentence is damaged, or holds other units than the database")
+    assert problem.startswith(
+        "the index sentence is damaged, or holds other units than the database"
+    )
     verified(folder, repair=True)
     assert (verified(folder), list(folder.glob("sentence*"))) == ([], [])
     with opened(folder) as store:
@@ -131,13 +166,18 @@ def test_a_damaged_database_is_a_problem_and_no_crash(folder, repair):
 )
 def test_a_record_that_was_changed_is_told_when_the_store_is_opened(folder, damage):
     change(folder, damage)
-    with pytest.raises(StoreFormatError, match=r"is damaged: the record of .* Restore it from a backup"):
+    with pytest.raises(
+        StoreFormatError, match=r"is damaged: the record of .* Restore it from a backup"
+    ):
         opened(folder)
 
 
 def test_units_that_were_lost_are_missed(folder):
     change(folder, "DELETE FROM units WHERE id = 'u4'")
-    assert [re.match(r"(\d+) of (\d+) units are there", problem) is not None for problem in verified(folder)] == [True]
+    assert [
+        re.match(r"(\d+) of (\d+) units are there", problem) is not None
+        for problem in verified(folder)
+    ] == [True]
     verified(folder, repair=True)
     assert verified(folder) == []
 
@@ -160,7 +200,11 @@ def without_vectors(folder):
             "document 'ship'",
             lambda store: store.documents(["ship"]),
         ),
-        (lambda folder: change_vectors(folder, *range(1, 20)), "vector", lambda store: store.vectors(["u4"])),
+        (
+            lambda folder: change_vectors(folder, *range(1, 20)),
+            "vector",
+            lambda store: store.vectors(["u4"]),
+        ),
         (lambda folder: change_vectors(folder, *range(1, 20)), "vector", answers),
         (cut_short, "vector", answers),
         (without_vectors, "the file of vectors", answers),
@@ -173,7 +217,10 @@ def test_what_is_read_says_that_it_was_changed(folder, damage, what, read):
         change(folder, damage)
     for file in folder.glob("*.faiss"):
         file.unlink()
-    with opened(folder) as store, pytest.raises(StoreFormatError, match=f"is damaged: {what} .*verify"):
+    with (
+        opened(folder) as store,
+        pytest.raises(StoreFormatError, match=f"is damaged: {what} .*verify"),
+    ):
         read(store)
 
 
@@ -181,7 +228,10 @@ def test_a_search_says_that_a_text_was_changed_and_a_new_one_may_take_its_place(
     change(folder, "UPDATE units SET text = 'The kakapo flies.' WHERE id = 'u4'")
     with opened(folder) as store:
         vector = store.vectors(["u4"])["u4"]
-        for call in (lambda: store.get(["u4"]), lambda: store.search_by_vector(vector, 50, granularity="mixed")):
+        for call in (
+            lambda: store.get(["u4"]),
+            lambda: store.search_by_vector(vector, 50, granularity="mixed"),
+        ):
             with pytest.raises(StoreFormatError, match=r"is damaged: unit 'u4' .*verify"):
                 call()
         store.add([unit("u4", kind="sentence", document="doc4", parent="u3")[0]], vectors=[vector])

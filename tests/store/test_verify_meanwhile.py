@@ -17,7 +17,11 @@ pytest.importorskip("faiss")
 def test_while_others_compact_add_and_save(tmp_path, index, rounds):
     path = make(tmp_path / "store")
     done = threading.Event()
-    with opened(path, index=index) as store, opened(path, index=index) as other, ThreadPoolExecutor(2) as threads:
+    with (
+        opened(path, index=index) as store,
+        opened(path, index=index) as other,
+        ThreadPoolExecutor(2) as threads,
+    ):
 
         def compacting():
             while not done.is_set():

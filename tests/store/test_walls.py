@@ -40,9 +40,14 @@ def options_of(dice, store, texts):
     granularity = dice.choice(
         [None, "mixed", dice.choice(kinds), dice.sample(kinds, dice.randrange(1, len(kinds) + 1))]
     )
-    options = {"granularity": granularity, "parents": dice.choice(["auto", "passage", "document", "unit"])}
+    options = {
+        "granularity": granularity,
+        "parents": dice.choice(["auto", "passage", "document", "unit"]),
+    }
     options["expand"] = dice.choice([0, 0, 1, 3])
-    options["weights"] = dice.choice([Weights(0, 0), Weights(0.4, 0), Weights(1, 0), Weights(0.4, 0.3)])
+    options["weights"] = dice.choice(
+        [Weights(0, 0), Weights(0.4, 0), Weights(1, 0), Weights(0.4, 0.3)]
+    )
     if dice.random() < 0.15:
         options["min_score"] = dice.uniform(-3, 3)
     extra = dice.random()
@@ -69,9 +74,15 @@ def check(store, chosen, dice):
         forbidden = sorted(words_of(list(oracle.units.values())) - allowed)
         words = [*dice.sample(COMMON, 2), *dice.sample(forbidden, min(len(forbidden), 2))]
         texts = None if dice.random() < 0.3 else [" ".join(words)]
-        options, k, query = options_of(dice, store, texts), dice.choice([1, 2, 5, 100]), vector(dice)
+        options, k, query = (
+            options_of(dice, store, texts),
+            dice.choice([1, 2, 5, 100]),
+            vector(dice),
+        )
         present = {unit.granularity for unit in oracle.units.values() if unit.id in oracle.vectors}
-        searched = _present(store.opened) if options["granularity"] is None else list(store.granularities)
+        searched = (
+            _present(store.opened) if options["granularity"] is None else list(store.granularities)
+        )
         kinds = SearchOptions(**options).compared_granularities(searched)
         if not {*kinds} & present:
             continue
@@ -92,11 +103,17 @@ def check(store, chosen, dice):
                 for unit in units:
                     if unit.granularity is Granularity.DOCUMENT:
                         assert oracle.is_open_document(unit.id), context
-                    elif unit.id in oracle.units:  # others were cut by the reranker from what it was given
+                    elif (
+                        unit.id in oracle.units
+                    ):  # others were cut by the reranker from what it was given
                         assert oracle.is_open(unit), context
         if recorder is None:
             check_answer(oracle, store, hits, kinds, options, k, query, context)
-        elif options["granularity"] in (None, *kinds) and options.get("lexical") != 1 and recorder.ranker is None:
+        elif (
+            options["granularity"] in (None, *kinds)
+            and options.get("lexical") != 1
+            and recorder.ranker is None
+        ):
             count = len({*groups(oracle, kinds, options["parents"])})
             least = options.get("min_score")
             assert len(hits) == min(k, count) or (least is not None and len(hits) < k), context
@@ -124,14 +141,18 @@ def check_answer(oracle, store, hits, kinds, options, k, query, context):
         return
     similarity = str(store.similarity)
     has_context = PASSAGE in store.granularities and (weights.passage > 0 or PASSAGE in kinds)
-    scored = oracle.passage_scores(query, kinds, weights.passage, similarity, has_context=has_context)
+    scored = oracle.passage_scores(
+        query, kinds, weights.passage, similarity, has_context=has_context
+    )
     count = len({*groups(oracle, kinds, parents)})
     assert len({hit.unit.id for hit in hits}) == len(hits)
     assert len(hits) == min(k, count) or (least is not None and len(hits) < k), context
     for hit in hits:
         best = oracle.units[(hit.matches or (hit,))[0].unit.id]
         passage = oracle.passage(best)
-        if parents != "document" and not oracle.is_open(passage):  # no vector and no words of a closed passage
+        if parents != "document" and not oracle.is_open(
+            passage
+        ):  # no vector and no words of a closed passage
             assert "passage" not in hit.parts, context
             assert "lexical" not in hit.parts, context
         is_document = hit.unit.granularity is Granularity.DOCUMENT
@@ -159,7 +180,9 @@ def check_answer(oracle, store, hits, kinds, options, k, query, context):
             for unit in oracle.found(kinds)
         ]
     expected = sorted(totals, reverse=True)[:k]
-    np.testing.assert_allclose([hit.score for hit in hits], expected, rtol=1e-4, atol=1e-4, err_msg=str(context))
+    np.testing.assert_allclose(
+        [hit.score for hit in hits], expected, rtol=1e-4, atol=1e-4, err_msg=str(context)
+    )
 
 
 def check_document(oracle, hit, scored, words, context):
@@ -170,7 +193,9 @@ def check_document(oracle, hit, scored, words, context):
         return
     keys = [key for key in scored if oracle.units[key].document_id == document_id]
     open_keys = [
-        key for key in keys if oracle.is_open(oracle.units[key]) and oracle.passage(oracle.units[key]).id == key
+        key
+        for key in keys
+        if oracle.is_open(oracle.units[key]) and oracle.passage(oracle.units[key]).id == key
     ]
     if not open_keys:
         assert any(hit.unit.id in scored[key][1] for key in keys), context
@@ -219,7 +244,10 @@ def test_nothing_excluded_in_three_thousand_filters(part):
 @pytest.mark.parametrize("seed", range(4))
 def test_readers_follow_what_another_store_changes(tmp_path, seed):
     dice = roll(seed)
-    with filled(dice, tmp_path / "s") as writer, UnitStore(tmp_path / "s", encoder=None, read_only=True) as reader:
+    with (
+        filled(dice, tmp_path / "s") as writer,
+        UnitStore(tmp_path / "s", encoder=None, read_only=True) as reader,
+    ):
         for _ in range(6):
             check(reader, condition(dice), dice)
             change(dice, writer)

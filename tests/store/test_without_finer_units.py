@@ -17,7 +17,11 @@ pytest.importorskip("faiss")
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
 CAT = "The office cat is called Maurice."
-TEXTS = ["The tower leans. It is of stone.", "The ship sank. It was new.", "The river is long. It is cold."]
+TEXTS = [
+    "The tower leans. It is of stone.",
+    "The ship sank. It was new.",
+    "The river is long. It is cold.",
+]
 EVERY = [None, "passage", "sentence", "proposition", "mixed", ["sentence", "proposition"]]
 LEVELS = ["passage", "unit"]
 
@@ -41,7 +45,9 @@ def texts(hits):
 def test_an_added_passage_is_found_and_k_is_k(store, granularity):
     store.add([passage(CAT)])
     for lexical in (0, None):
-        hits = store.search("What is the cat called?", k=4, granularity=granularity, lexical=lexical)
+        hits = store.search(
+            "What is the cat called?", k=4, granularity=granularity, lexical=lexical
+        )
         assert texts(hits)[0] == CAT
         assert len({hit.unit.id for hit in hits}) == 4
         assert [match.unit.text for match in hits[0].matches] == [CAT]
@@ -65,7 +71,8 @@ def test_its_score_is_that_of_a_passage_with_itself_as_its_only_unit(store, gran
 def test_a_passage_without_propositions_is_found_by_its_sentences(store):
     above = passage(f"{CAT} It sleeps.")
     sentences = [
-        Unit(text, text, SENTENCE, "cat", above.id, at, at + len(text)) for at, text in ((0, CAT), (34, "It sleeps."))
+        Unit(text, text, SENTENCE, "cat", above.id, at, at + len(text))
+        for at, text in ((0, CAT), (34, "It sleeps."))
     ]
     store.add([above, *sentences])
     [hit] = store.search("What is the cat called?", k=1, granularity="proposition")
@@ -86,7 +93,8 @@ def test_a_reranker_ranks_what_a_search_compares(store):
     """The sentences of a passage without propositions, and not the passage as a whole."""
     above = passage(f"{CAT} It sleeps.")
     sentences = [
-        Unit(text, text, SENTENCE, "cat", above.id, at, at + len(text)) for at, text in ((0, CAT), (34, "It sleeps."))
+        Unit(text, text, SENTENCE, "cat", above.id, at, at + len(text))
+        for at, text in ((0, CAT), (34, "It sleeps."))
     ]
     store.add([above, *sentences])
     options = {"k": 50, "granularity": "proposition", "parents": "unit"}
@@ -95,7 +103,10 @@ def test_a_reranker_ranks_what_a_search_compares(store):
     assert {hit.unit.id for hit in ranked} == {hit.unit.id for hit in plain}
     assert set(sentences) <= {hit.unit for hit in ranked}
     condition = {"kind": "none"}
-    assert store.search("What is the cat called?", rerank=ByLength(), filter=condition, **options) == []
+    assert (
+        store.search("What is the cat called?", rerank=ByLength(), filter=condition, **options)
+        == []
+    )
 
 
 def test_sentences_without_a_passage_are_found_beside_propositions(store):
@@ -104,10 +115,14 @@ def test_sentences_without_a_passage_are_found_beside_propositions(store):
     assert store.search("What is the cat called?", k=1)[0].unit == alone
     fact = Unit("fact", "Maurice is a cat.", PROPOSITION, "cat", "cat", 0, len(CAT))
     store.add([fact])  # now it is known how this document is cut
-    assert [hit.unit for hit in store.search("What is the cat called?", k=9, lexical=0)].count(alone) == 0
+    assert [hit.unit for hit in store.search("What is the cat called?", k=9, lexical=0)].count(
+        alone
+    ) == 0
 
 
-@pytest.mark.parametrize("granularities", [("proposition",), ("sentence",), ("passage", "sentence")])
+@pytest.mark.parametrize(
+    "granularities", [("proposition",), ("sentence",), ("passage", "sentence")]
+)
 def test_a_store_that_embeds_less_finds_it_too(granularities):
     with UnitStore(encoder=HashEncoder(), granularities=granularities) as store:
         store.add_documents(Document(text) for text in TEXTS)
@@ -128,12 +143,16 @@ def test_units_under_a_passage_are_not_embedded_twice():
 
 def test_documents_from_a_time_of_other_granularities_stay_found(tmp_path):
     path = tmp_path / "store"
-    for granularities, text in zip((["passage"], ["sentence"], ["proposition"]), TEXTS, strict=True):
+    for granularities, text in zip(
+        (["passage"], ["sentence"], ["proposition"]), TEXTS, strict=True
+    ):
         with UnitStore(path, encoder=HashEncoder(), granularities=granularities) as store:
             store.add_documents([Document(text)])
     with UnitStore(path, encoder=HashEncoder(), granularities=None) as store:
         assert sorted(texts(store.search("tower ship river"))) == sorted(TEXTS)
-        assert sorted(texts(store.search("tower ship river", granularity="sentence"))) == sorted(TEXTS)
+        assert sorted(texts(store.search("tower ship river", granularity="sentence"))) == sorted(
+            TEXTS
+        )
 
 
 def test_what_is_compared_follows_every_change(tmp_path):
@@ -142,7 +161,9 @@ def test_what_is_compared_follows_every_change(tmp_path):
     fact = Unit("fact", "Maurice is a cat.", PROPOSITION, "cat", above.id, 0, 9)
     with UnitStore(tmp_path / "store", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents(Document(text) for text in TEXTS)
-        reader = UnitStore(tmp_path / "store", encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES)
+        reader = UnitStore(
+            tmp_path / "store", encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES
+        )
         changes = [
             (lambda: store.add([above]), [above]),
             (lambda: store.add([fact]), [fact]),
@@ -158,11 +179,19 @@ def test_what_is_compared_follows_every_change(tmp_path):
         for change, matched in changes:
             change()
             for opened in (store, reader):
-                found = [hit for hit in opened.search("Maurice cat", k=9) if hit.unit.document_id == "cat"]
-                assert [(hit.matches or (hit,))[0].unit.id for hit in found] == [unit.id for unit in matched]
+                found = [
+                    hit
+                    for hit in opened.search("Maurice cat", k=9)
+                    if hit.unit.document_id == "cat"
+                ]
+                assert [(hit.matches or (hit,))[0].unit.id for hit in found] == [
+                    unit.id for unit in matched
+                ]
                 with opened.opened.connections.reading() as snapshot:
                     state = opened.opened.indexes.states[PROPOSITION]
-                    assert np.array_equal(state.columns.stacked(), compared_units(snapshot, PROPOSITION).stacked())
+                    assert np.array_equal(
+                        state.columns.stacked(), compared_units(snapshot, PROPOSITION).stacked()
+                    )
         reader.close()
         assert store.verify() == []
 
@@ -177,6 +206,11 @@ def test_a_filter_and_ids_choose_it_like_any_unit(store):
 
 def test_without_a_vector_it_is_stored_and_not_found():
     with UnitStore(encoder=None) as store:
-        put(store, [unit("p", kind="passage"), unit("q", kind="passage", vector=np.ones(8, np.float32))])
-        hits = store.search_by_vector(np.ones(8), k=9, granularity="proposition", weights=Weights(0, 0))
+        put(
+            store,
+            [unit("p", kind="passage"), unit("q", kind="passage", vector=np.ones(8, np.float32))],
+        )
+        hits = store.search_by_vector(
+            np.ones(8), k=9, granularity="proposition", weights=Weights(0, 0)
+        )
         assert [hit.unit.id for hit in hits] == ["q"]

@@ -34,8 +34,16 @@ def metadata(dice, number):
     made = {"word": f"m{number}x"} if dice.random() < 0.7 else {}
     made |= {"a": dice.randrange(3)} if dice.random() < 0.9 else {}
     made |= {"tenant": dice.choice(["north", "south"])} if dice.random() < 0.8 else {}
-    made |= {"acl": {"level": dice.randrange(3), "team": {"name": dice.choice("xy")}}} if dice.random() < 0.5 else {}
-    made |= {"tags": dice.sample(["red", "blue", 1, None], dice.randrange(4))} if dice.random() < 0.5 else {}
+    made |= (
+        {"acl": {"level": dice.randrange(3), "team": {"name": dice.choice("xy")}}}
+        if dice.random() < 0.5
+        else {}
+    )
+    made |= (
+        {"tags": dice.sample(["red", "blue", 1, None], dice.randrange(4))}
+        if dice.random() < 0.5
+        else {}
+    )
     return made | dice.choice([{}, {}, {"none": None}, {"secret": True}, {"fallback": "time-out"}])
 
 
@@ -66,7 +74,15 @@ def documents(dice, count):
                 begin = start + len(body)
                 body += sentence + " "
                 span = (own, passage_id, begin, begin + len(sentence))
-                children.append(Unit(f"S{number}", sentence, SENTENCE, *span, metadata=mixed(dice, inherited, number)))
+                children.append(
+                    Unit(
+                        f"S{number}",
+                        sentence,
+                        SENTENCE,
+                        *span,
+                        metadata=mixed(dice, inherited, number),
+                    )
+                )
                 for _ in range(dice.randrange(3)):
                     number += 1
                     fact = f"A f{number}x {dice.choice(COMMON)}"
@@ -76,7 +92,18 @@ def documents(dice, count):
                     children.append(Unit(f"F{number}", fact, PROPOSITION, *span, metadata=of_fact))
             text += body + f"d{place}x "
             if dice.random() < 0.9:
-                units.append(Unit(passage_id, body, PASSAGE, own, own, start, start + len(body), metadata=inherited))
+                units.append(
+                    Unit(
+                        passage_id,
+                        body,
+                        PASSAGE,
+                        own,
+                        own,
+                        start,
+                        start + len(body),
+                        metadata=inherited,
+                    )
+                )
             units += children
         yield Document(text, id=own, metadata=of_document), units
 
@@ -89,13 +116,24 @@ def filled(dice, path=None, **options):
     """Return a store of random documents; some units have no vector, and some have a passage of another document as parent."""
     store = UnitStore(path, **{"encoder": None} | options)
     for document, units in documents(dice, dice.randrange(2, 7)):
-        strangers = [unit for unit in units if unit.granularity is not PASSAGE and dice.random() < 0.05]
+        strangers = [
+            unit for unit in units if unit.granularity is not PASSAGE and dice.random() < 0.05
+        ]
         units = [unit for unit in units if unit not in strangers]
-        searched = {at: vector(dice) for at, unit in enumerate(units) if store.encodes(unit) and dice.random() < 0.95}
+        searched = {
+            at: vector(dice)
+            for at, unit in enumerate(units)
+            if store.encodes(unit) and dice.random() < 0.95
+        }
         replace_documents(store.opened, [SplitDocument(document, "", [])], units, searched)
         other = Document("An odd one.", id=f"other{document.id}", metadata=metadata(dice, 0))
         moved = [replace(unit, document_id=other.id) for unit in strangers]
-        replace_documents(store.opened, [SplitDocument(other, "", [])], moved, {at: vector(dice) for at in range(len(moved))})
+        replace_documents(
+            store.opened,
+            [SplitDocument(other, "", [])],
+            moved,
+            {at: vector(dice) for at in range(len(moved))},
+        )
     return store
 
 
@@ -120,9 +158,19 @@ def change(dice, store):
                 if orphan.granularity is not PASSAGE and orphan.parent_id not in known:
                     text = f"p{dice.randrange(10**9)}x {orphan.text} river"
                     passage = Unit(
-                        orphan.parent_id, text, PASSAGE, orphan.document_id, orphan.document_id, 0, len(text)
+                        orphan.parent_id,
+                        text,
+                        PASSAGE,
+                        orphan.document_id,
+                        orphan.document_id,
+                        0,
+                        len(text),
                     )
-                    store.add([replace(passage, metadata=changes)], vectors=[vector(dice)], keep_children=True)
+                    store.add(
+                        [replace(passage, metadata=changes)],
+                        vectors=[vector(dice)],
+                        keep_children=True,
+                    )
                     break
         case 5:
             store.delete(unit_ids=[unit.id])
@@ -202,9 +250,13 @@ class Oracle:
     def is_harmless(self, unit):
         """Whether a unit that does not pass is left out for what it is, and not for what it says."""
         content = {
-            key: value for key, value in unit.metadata.items() if key not in ("granularity", "passage_id", "fallback")
+            key: value
+            for key, value in unit.metadata.items()
+            if key not in ("granularity", "passage_id", "fallback")
         }
-        return len(content) < len(unit.metadata) and bool(self.test(content | {"granularity": "passage"}))
+        return len(content) < len(unit.metadata) and bool(
+            self.test(content | {"granularity": "passage"})
+        )
 
     def passage(self, unit):
         """The stored passage that a unit is under; itself if there is none."""
@@ -217,8 +269,14 @@ class Oracle:
         """Whether a unit may be shown: it passes, and so do all units under it."""
         if not self.passes(unit):
             return False
-        under = [other for other in self.units.values() if other.id != unit.id and self.passage(other) is unit]
-        return unit.granularity is not PASSAGE or all(self.passes(other) or self.is_harmless(other) for other in under)
+        under = [
+            other
+            for other in self.units.values()
+            if other.id != unit.id and self.passage(other) is unit
+        ]
+        return unit.granularity is not PASSAGE or all(
+            self.passes(other) or self.is_harmless(other) for other in under
+        )
 
     def is_whole(self, document_id):
         of_document = [unit for unit in self.units.values() if unit.document_id == document_id]
@@ -229,7 +287,9 @@ class Oracle:
 
     def compared(self, kind):
         """The units that a search of a kind compares: those of the kind, and others in place of missing ones."""
-        return compared([unit for unit in self.units.values() if unit.id in self.vectors], self.passage, kind)
+        return compared(
+            [unit for unit in self.units.values() if unit.id in self.vectors], self.passage, kind
+        )
 
     def found(self, kinds):
         """The units that a search of some kinds may find, each once."""
@@ -255,7 +315,12 @@ class Oracle:
             parts = []
             above = self.units[key]
             itself = []  # the passage, if it counts
-            if has_context and above.granularity is PASSAGE and key in self.vectors and self.is_open(above):
+            if (
+                has_context
+                and above.granularity is PASSAGE
+                and key in self.vectors
+                and self.is_open(above)
+            ):
                 itself = [self.score(query, above, similarity)]
             for kind in finer:
                 here = [unit for unit in self.compared(kind) if unit in found]
@@ -265,10 +330,14 @@ class Oracle:
             parts += [(score, share) for score in itself]
             weight = sum(part[1] for part in parts)
             total = (
-                sum(score * part for score, part in parts) / weight if weight else np.mean([each for each, _ in parts])
+                sum(score * part for score, part in parts) / weight
+                if weight
+                else np.mean([each for each, _ in parts])
             )
             best = max(self.score(query, unit, similarity) for unit in found)
-            leaders = [unit.id for unit in found if self.score(query, unit, similarity) > best - 1e-5]
+            leaders = [
+                unit.id for unit in found if self.score(query, unit, similarity) > best - 1e-5
+            ]
             scored[key] = (float(total), leaders)
         return scored
 
@@ -297,7 +366,9 @@ def allowed_words(oracle):
     allowed = set()
     for unit in oracle.units.values():
         if oracle.is_open(unit):  # a window holds the text around a node
-            allowed |= words_of([unit.text, {key: value for key, value in unit.metadata.items() if key != "window"}])
+            allowed |= words_of(
+                [unit.text, {key: value for key, value in unit.metadata.items() if key != "window"}]
+            )
         if oracle.is_whole(unit.document_id):
             allowed |= words_of([unit.metadata.get("window", "")])
     for document in oracle.documents.values():
@@ -316,7 +387,12 @@ def made_of(hits):
     """Return what is made of hits: a context for a model, and an answer with citations from the units, and what it was read."""
     encoder = WordVectors()
     citer = PropCite(encoder, propositionizer=PROPOSITIONIZER)
-    shown = {unit.text for hit in hits for part in (hit, *hit.matches) for unit in (part.unit, *part.neighbours)}
+    shown = {
+        unit.text
+        for hit in hits
+        for part in (hit, *hit.matches)
+        for unit in (part.unit, *part.neighbours)
+    }
     return [pack_context(hits, words=100_000), citer.cite(CLAIM, sorted(shown)), encoder.encoded]
 
 
@@ -335,7 +411,9 @@ class Recorder:
         hits = []
         for at, passage in enumerate(passages):
             under = list(units[at]) if units else []
-            scored = [Hit(unit, self.score(unit.text)) for unit in under] or [Hit(passage, self.score(passage.text))]
+            scored = [Hit(unit, self.score(unit.text)) for unit in under] or [
+                Hit(passage, self.score(passage.text))
+            ]
             best = max(scored, key=lambda hit: hit.score)
             if parents == "passage":
                 matches = () if best.unit is passage else (best,)

@@ -31,10 +31,16 @@ PRICES = ["Name: Pump; Price: 5", "Name: Valve; Price: 7"]
         ("Name\tPrice\nPump\t5\nValve\t7\n", PRICES),
         ("Name\t\tPrice\nPump\t\t\t5\nValve\t\t7\n", PRICES),
         ("Name     Price\n-------  -----\nPump     5\nValve    7\n", PRICES),
-        ("=======  =====\nName     Price\n=======  =====\nPump     5\nValve    7\n=======  =====\n", PRICES),
+        (
+            "=======  =====\nName     Price\n=======  =====\nPump     5\nValve    7\n=======  =====\n",
+            PRICES,
+        ),
         (
             "Quarter        Revenue    Profit\nQ1 2020          1,200       300\nQ2 2020          1,350       400\n",
-            ["Quarter: Q1 2020; Revenue: 1,200; Profit: 300", "Quarter: Q2 2020; Revenue: 1,350; Profit: 400"],
+            [
+                "Quarter: Q1 2020; Revenue: 1,200; Profit: 300",
+                "Quarter: Q2 2020; Revenue: 1,350; Profit: 400",
+            ],
         ),
         (
             "Name   City    Team\nAnna   Oslo    Red\nBo     Bergen  Blue\n",
@@ -98,8 +104,14 @@ def test_each_row_is_a_fact_with_the_names_of_its_columns(text, expected):
     ("text", "count"),
     [
         ("1.  First do this.\n2.  Then do that.\n3.  Then stop.\n", 3),  # a list
-        ("The fox ran.  It was quick.\nThe dog ran.  It was slow.\nThe owl sat.  It was old.\n", 6),  # sentences
-        ("The old mill  stands by the\nriver and it has not turned\nfor many  years now.\n", 1),  # a slip
+        (
+            "The fox ran.  It was quick.\nThe dog ran.  It was slow.\nThe owl sat.  It was old.\n",
+            6,
+        ),  # sentences
+        (
+            "The old mill  stands by the\nriver and it has not turned\nfor many  years now.\n",
+            1,
+        ),  # a slip
         (  # prose set in two columns
             "The quick fox ran over the     and then it was seen that the\n"
             "hill to the house where he     man had not come home at all\n"
@@ -128,11 +140,15 @@ def test_what_is_seen_of_a_row_stands_at_its_places():
         for start, end in row.cells:
             cell = row.visible.text[start:end]
             assert all(
-                text[offsets[start + at]] == character for at, character in enumerate(cell) if not character.isspace()
+                text[offsets[start + at]] == character
+                for at, character in enumerate(cell)
+                if not character.isspace()
             )
 
 
-@pytest.mark.parametrize("line", ["a  b\n", "a\tb\n", "a word more  b word more than one or two\n", "a  b  c\n a\tb\n"])
+@pytest.mark.parametrize(
+    "line", ["a  b\n", "a\tb\n", "a word more  b word more than one or two\n", "a  b  c\n a\tb\n"]
+)
 def test_many_lines_are_read_in_linear_time(line):
     def seconds(count):
         start = time.process_time()

@@ -273,7 +273,13 @@ def test_places_stay(pieces):
 def test_code_in_fences_stays(pieces, indent):
     code = "\n".join(pieces)
     spaces = "   " if indent == "1. " else indent
-    lines = [f"{indent}~~~~~~", *(spaces + line for line in code.split("\n")), f"{spaces}~~~~~~", "", "Text"]
+    lines = [
+        f"{indent}~~~~~~",
+        *(spaces + line for line in code.split("\n")),
+        f"{spaces}~~~~~~",
+        "",
+        "Text",
+    ]
     source = "\n".join(lines)
     assert without_dialects(source) == source
 

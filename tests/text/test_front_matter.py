@@ -14,13 +14,25 @@ from tests.hostile_texts import seconds
 @pytest.mark.parametrize(
     ("matter", "fields"),
     [
-        ("---\ntitle: Mills\ndate: 2024-05-01\n---\n", {"title": "Mills", "date": date(2024, 5, 1)}),
+        (
+            "---\ntitle: Mills\ndate: 2024-05-01\n---\n",
+            {"title": "Mills", "date": date(2024, 5, 1)},
+        ),
         ("\ufeff---\r\ntitle: Mills\r\n---\r\n", {"title": "Mills"}),
         ("--- \ntitle: Mills\n...\n", {"title": "Mills"}),
-        ("---\n\n# about\ntitle: 'A: B'\n\ntags:\n- a\n- b\n---\n", {"title": "A: B", "tags": ["a", "b"]}),
-        ('---\n"title": >-\n  Mills of\n  Varn\n2024: year\n---\n', {"title": "Mills of Varn", "2024": "year"}),
+        (
+            "---\n\n# about\ntitle: 'A: B'\n\ntags:\n- a\n- b\n---\n",
+            {"title": "A: B", "tags": ["a", "b"]},
+        ),
+        (
+            '---\n"title": >-\n  Mills of\n  Varn\n2024: year\n---\n',
+            {"title": "Mills of Varn", "2024": "year"},
+        ),
         ("---\ntitle:\n---\n", {"title": None}),
-        ("+++\ntitle = 'Mills'\n[params]\nyear = 1628\n+++\n", {"title": "Mills", "params": {"year": 1628}}),
+        (
+            "+++\ntitle = 'Mills'\n[params]\nyear = 1628\n+++\n",
+            {"title": "Mills", "params": {"year": 1628}},
+        ),
         ("+++\r\ntitle = 'Mills'\r\n+++\r\n", {"title": "Mills"}),
     ],
 )
@@ -46,7 +58,9 @@ def test_texts_without_front_matter(text):
     assert front_matter(text) == ({}, 0)
 
 
-@pytest.mark.parametrize("block", ["---\ntitle: a: b\n---\n", "---\n- a: *x\nb: 1\n---\n", "+++\ntitle = Mills\n+++\n"])
+@pytest.mark.parametrize(
+    "block", ["---\ntitle: a: b\n---\n", "---\n- a: *x\nb: 1\n---\n", "+++\ntitle = Mills\n+++\n"]
+)
 def test_what_cannot_be_parsed_is_no_text_either(block, caplog):
     with caplog.at_level(logging.WARNING):
         start = front_matter(f"{block}Text.")[1]

@@ -16,7 +16,9 @@ def texts(source):
 
 
 def leads(source, text):
-    return next([lead.text for lead in block.leads] for block in read(source) if block.visible.text == text)
+    return next(
+        [lead.text for lead in block.leads] for block in read(source) if block.visible.text == text
+    )
 
 
 # Real shapes
@@ -76,7 +78,8 @@ def test_details_with_code():
 
 def test_a_list_with_a_default_in_a_comment():
     found = [
-        (block.kind, block.level, block.visible.text, [lead.text for lead in block.leads]) for block in read(OPTIONS)
+        (block.kind, block.level, block.visible.text, [lead.text for lead in block.leads])
+        for block in read(OPTIONS)
     ]
     host = "host – where to listen"
     assert found == [
@@ -103,21 +106,29 @@ def test_elements_that_end_a_paragraph(tag):
     assert texts(f"before<{tag}>in <i>it</i></{tag}>after") == ["before", "in it", "after"]
 
 
-@pytest.mark.parametrize("tag", "a b i em span font small tt mark u del ins abbr label time bdi o-o".split())
+@pytest.mark.parametrize(
+    "tag", "a b i em span font small tt mark u del ins abbr label time bdi o-o".split()
+)
 def test_elements_in_a_line(tag):
-    assert texts(f"be<{tag} class='x'>twe</{tag}>en, and <{tag}>\n more </{tag}> words") == ["between, and more words"]
+    assert texts(f"be<{tag} class='x'>twe</{tag}>en, and <{tag}>\n more </{tag}> words") == [
+        "between, and more words"
+    ]
 
 
 @pytest.mark.parametrize("level", range(1, 7))
 def test_headings(level):
-    source = f'<H{level} id="a">Set <em>up</em><a class="headerlink" href="#a">&para;</a></H{level}>Text'
+    source = (
+        f'<H{level} id="a">Set <em>up</em><a class="headerlink" href="#a">&para;</a></H{level}>Text'
+    )
     heading, text = read(source)
     assert (heading.kind, heading.level, heading.visible.text) == ("heading", level, "Set up")
     assert (text.kind, text.visible.text) == ("paragraph", "Text")
 
 
 def test_a_heading_ends_where_a_paragraph_starts():
-    assert [(block.kind, block.visible.text) for block in read("<h2>Use<p>It runs.<h3><p>In</p></h3>")] == [
+    assert [
+        (block.kind, block.visible.text) for block in read("<h2>Use<p>It runs.<h3><p>In</p></h3>")
+    ] == [
         ("heading", "Use"),
         ("paragraph", "It runs."),
         ("heading", "In"),
@@ -198,7 +209,9 @@ def test_unseen(unseen):
 
 
 def test_a_formula_has_no_annotation():
-    source = "<math><mi>x</mi><mo>=</mo><mn>2</mn><annotation encoding='tex'>x=2</annotation></math>"
+    source = (
+        "<math><mi>x</mi><mo>=</mo><mn>2</mn><annotation encoding='tex'>x=2</annotation></math>"
+    )
     assert texts(source) == ["x=2"]
 
 
@@ -233,7 +246,16 @@ def test_text_with_angle_brackets(text):
 
 
 @pytest.mark.parametrize(
-    "tail", ['<a href="http://x', "<img src='x' alt='y", "</tab", "</p", '<div class="', "<!-- a", "<script> x"]
+    "tail",
+    [
+        '<a href="http://x',
+        "<img src='x' alt='y",
+        "</tab",
+        "</p",
+        '<div class="',
+        "<!-- a",
+        "<script> x",
+    ],
 )
 def test_a_tag_that_is_cut(tail):
     assert texts(f"<p>text {tail}") == ["text"]
@@ -261,7 +283,8 @@ def test_names_of_elements():
 
 def test_items_without_their_ends():
     found = [
-        (block.kind, block.level, block.visible.text) for block in read("<ol><li>a<ul><li>b<li>c</ul>d<li>e</ol><li>f")
+        (block.kind, block.level, block.visible.text)
+        for block in read("<ol><li>a<ul><li>b<li>c</ul>d<li>e</ol><li>f")
     ]
     assert found == [
         ("item", 1, "a"),
@@ -289,7 +312,15 @@ def test_an_introduction_within_an_item():
 
 def test_terms_and_descriptions():
     source = "<dl><dt>Rent<dt>Fee<dd>Due in May.<dd>Never late.<ul><li>or else</ul><dt>Heat<dd>Free.</dl>"
-    assert texts(source) == ["Rent", "Fee", "Due in May.", "Never late.", "or else", "Heat", "Free."]
+    assert texts(source) == [
+        "Rent",
+        "Fee",
+        "Due in May.",
+        "Never late.",
+        "or else",
+        "Heat",
+        "Free.",
+    ]
     assert leads(source, "Due in May.") == leads(source, "Never late.") == ["Rent, Fee"]
     assert leads(source, "or else") == ["Rent, Fee"]
     assert leads(source, "Free.") == ["Heat"]
@@ -297,7 +328,9 @@ def test_terms_and_descriptions():
 
 
 def test_boxes():
-    source = "<ul><li><input type=checkbox checked disabled>done<li><input type='checkbox'> open</ul>"
+    source = (
+        "<ul><li><input type=checkbox checked disabled>done<li><input type='checkbox'> open</ul>"
+    )
     assert texts(source) == ["☒ done", "☐ open"]
 
 

@@ -21,20 +21,101 @@ def texts(source):
 
 
 HOSTILE = [
-    *("<", "<!--", "<!-- -->", "<a b=", "<a b='", '<a b="', '<a =""="', "&#", "&", "<!", "<?", "</", "<!["),
-    *("<![CDATA[", "<script>", "<script></script ", "<div>", "<ul><li>a", "<b>", "<b><div>", "</b>", "<p>a"),
-    *("<table>", "<table><tr><td>a<td>b", "<tr><td>a", "<td>a", "<dl><dt>a", "<dt>a", "<pre>", "<code>a"),
-    *("<sup>1", "<nav>", "<head>", "<h1>a", "<br>", "<img alt=a>", "a ", "<caption>a", "<a href='#'>#"),
-    *("<tr><td rowspan=999 colspan=999>a", "<tr><th rowspan=999 colspan=999>a", "<p hidden>", "</table>"),
+    *(
+        "<",
+        "<!--",
+        "<!-- -->",
+        "<a b=",
+        "<a b='",
+        '<a b="',
+        '<a =""="',
+        "&#",
+        "&",
+        "<!",
+        "<?",
+        "</",
+        "<![",
+    ),
+    *(
+        "<![CDATA[",
+        "<script>",
+        "<script></script ",
+        "<div>",
+        "<ul><li>a",
+        "<b>",
+        "<b><div>",
+        "</b>",
+        "<p>a",
+    ),
+    *(
+        "<table>",
+        "<table><tr><td>a<td>b",
+        "<tr><td>a",
+        "<td>a",
+        "<dl><dt>a",
+        "<dt>a",
+        "<pre>",
+        "<code>a",
+    ),
+    *(
+        "<sup>1",
+        "<nav>",
+        "<head>",
+        "<h1>a",
+        "<br>",
+        "<img alt=a>",
+        "a ",
+        "<caption>a",
+        "<a href='#'>#",
+    ),
+    *(
+        "<tr><td rowspan=999 colspan=999>a",
+        "<tr><th rowspan=999 colspan=999>a",
+        "<p hidden>",
+        "</table>",
+    ),
     *("</ul>", "<x-y></x-y>"),
 ]
 NAMES = "p div b i code pre ul ol li dl dt dd table tr td th thead caption h2 a sup nav head span".split()
 PIECES = [
     *(f"<{name}>" for name in NAMES),
     *(f"</{name}>" for name in NAMES),
-    *("<td rowspan=3 colspan=2>", "<p hidden>", "<td hidden>", "<tr hidden>", "<img alt='x y'>", "<br>"),
-    *("<input type=checkbox>", "<script>", "</script>", "<!--", "-->", "<a href='#x' class=anchor>", "#", "<"),
-    *(">", '"', "'", "=", "<foo>", "a", "b c", ":", "1", " ", "\n", "\r\n", "&amp;", "&nbsp;", "&", "é"),
+    *(
+        "<td rowspan=3 colspan=2>",
+        "<p hidden>",
+        "<td hidden>",
+        "<tr hidden>",
+        "<img alt='x y'>",
+        "<br>",
+    ),
+    *(
+        "<input type=checkbox>",
+        "<script>",
+        "</script>",
+        "<!--",
+        "-->",
+        "<a href='#x' class=anchor>",
+        "#",
+        "<",
+    ),
+    *(
+        ">",
+        '"',
+        "'",
+        "=",
+        "<foo>",
+        "a",
+        "b c",
+        ":",
+        "1",
+        " ",
+        "\n",
+        "\r\n",
+        "&amp;",
+        "&nbsp;",
+        "&",
+        "é",
+    ),
     *("<table role=none>", "<details>", "<x-y>", "</x-y>"),
 ]
 AS_WRITTEN = [piece for piece in PIECES if "&" not in piece and "rowspan" not in piece]
@@ -63,14 +144,21 @@ def check(source, start, end, found):
         assert offsets[-1] < block.end <= end
         assert not block.visible.opening
         assert not block.visible.closing
-        assert all(0 <= first <= last <= len(text) for first, last in (*block.cells, *block.visible.protected))
+        assert all(
+            0 <= first <= last <= len(text)
+            for first, last in (*block.cells, *block.visible.protected)
+        )
         assert len(block.names) in (0, len(block.cells))
         for lead in block.leads:
             assert start <= lead.start < lead.end <= end
             assert lead.text
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.text(max_size=3), st.text(max_size=3))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=40).map("".join),
+    st.text(max_size=3),
+    st.text(max_size=3),
+)
 def test_places_are_in_order_and_inside(middle, before, after):
     source = before + middle + after
     start = len(before)

@@ -92,13 +92,23 @@ def test_names_of_rows_are_cells():
     source = "<table><tr><td><th>May<th>June<tr><th scope=row>Rent<td>1<td>2<tr><th>Heat<td>3<td></table>"
     _, rent, heat = read(source)
     assert (rent.visible.text, rent.names) == ("Rent | 1 | 2", ("", "May", "June"))
-    assert (heat.visible.text, heat.names, heat.is_header) == ("Heat | 3 |", ("", "May", "June"), False)
+    assert (heat.visible.text, heat.names, heat.is_header) == (
+        "Heat | 3 |",
+        ("", "May", "June"),
+        False,
+    )
 
 
 def test_a_table_without_a_header():
-    assert rows("<table><tr><th>Rent<td>1<tr><th>Heat<td>2</table>") == [["Rent", "1"], ["Heat", "2"]]
+    assert rows("<table><tr><th>Rent<td>1<tr><th>Heat<td>2</table>") == [
+        ["Rent", "1"],
+        ["Heat", "2"],
+    ]
     assert rows("<table><tr><td>a<td>b<tr><td>c<td>d</table>") == [["a", "b"], ["c", "d"]]
-    assert rows("<table><tr><td><b>a</b><td><b>b</b><tr><td><b>c</b><td><b>d</b></table>") == [["a", "b"], ["c", "d"]]
+    assert rows("<table><tr><td><b>a</b><td><b>b</b><tr><td><b>c</b><td><b>d</b></table>") == [
+        ["a", "b"],
+        ["c", "d"],
+    ]
     assert not any(block.is_header for block in read("<table><tr><td><b>a</b><td><b>b</b></table>"))
 
 
@@ -107,7 +117,10 @@ def test_a_title_and_labels_lead_to_the_rows_below():
         "<table><tr><th colspan=2>Fees</th><tr><th>What<th>Price<tr><td>Rent<td>1"
         "<tr><th colspan=2>Later<tr><td>Heat<td>2<tr><th>Sum<th>3</table>"
     )
-    found = [(block.visible.text, block.names, [lead.text for lead in block.leads]) for block in read(source)]
+    found = [
+        (block.visible.text, block.names, [lead.text for lead in block.leads])
+        for block in read(source)
+    ]
     names = ("What", "Price")
     assert found == [
         ("Fees", (), []),
@@ -126,7 +139,11 @@ def test_a_second_header():
 
 def test_cells_across_columns_and_rows():
     source = "<table><tr><th>A<th>B<th>C<tr><td rowspan=3>a<td colspan=2>b<tr><td>c<td rowspan=0>d<tr><td>e</table>"
-    assert rows(source)[1:] == [{"A": "a", "B, C": "b"}, {"A": "a", "B": "c", "C": "d"}, {"A": "a", "B": "e", "C": "d"}]
+    assert rows(source)[1:] == [
+        {"A": "a", "B, C": "b"},
+        {"A": "a", "B": "c", "C": "d"},
+        {"A": "a", "B": "e", "C": "d"},
+    ]
     long = "word " * 60
     source = f"<table><tr><th>A<th>B<tr><td rowspan=2>{long}<td>b<tr><td>c</table>"
     assert rows(source)[2] == {"B": "c"}  # a long text is not said again
@@ -142,7 +159,10 @@ def test_cells_across_columns_and_rows():
     ],
 )
 def test_a_table_for_the_layout(source):
-    assert [(block.kind, block.visible.text) for block in read(source)] == [("paragraph", "one"), ("paragraph", "two")]
+    assert [(block.kind, block.visible.text) for block in read(source)] == [
+        ("paragraph", "one"),
+        ("paragraph", "two"),
+    ]
 
 
 def test_a_layout_with_headings_and_a_table_in_it():
@@ -169,7 +189,9 @@ def test_what_is_in_cells():
 
 
 def test_empty_rows_and_cells():
-    assert rows("<table><tr><th>A<th>B<tr><td><td>b<tr><td><td><tr></tr><tr><td>a<td></table>")[1:] == [
+    assert rows("<table><tr><th>A<th>B<tr><td><td>b<tr><td><td><tr></tr><tr><td>a<td></table>")[
+        1:
+    ] == [
         {"A": "", "B": "b"},
         {"A": "a", "B": ""},
     ]
@@ -179,7 +201,12 @@ def test_empty_rows_and_cells():
 
 
 def test_text_between_rows_is_kept():
-    assert texts("<table>x<tr><td>a<td>b</tr>y<tr><td>c</td>z<td>d</table>") == ["x", "a | b", "y", "c\nz | d"]
+    assert texts("<table>x<tr><td>a<td>b</tr>y<tr><td>c</td>z<td>d</table>") == [
+        "x",
+        "a | b",
+        "y",
+        "c\nz | d",
+    ]
     assert texts("<tr><td>a<td>b</tr>\nafter <b>it</b>") == ["a | b", "after it"]
 
 
@@ -192,7 +219,9 @@ def test_wide_cells_of_a_hostile_table_stay_cheap():
 
 
 def test_hidden_cells_and_rows():
-    assert rows("<table><tr><td>a<td hidden>no<td>b<tr hidden><td>no<tr><td>c<td><button>no<td>d</table>") == [
+    assert rows(
+        "<table><tr><td>a<td hidden>no<td>b<tr hidden><td>no<tr><td>c<td><button>no<td>d</table>"
+    ) == [
         ["a", "b"],
         ["c", "", "d"],
     ]

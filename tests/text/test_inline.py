@@ -26,7 +26,10 @@ def seen(source: str) -> str:
         ("The *un*clear **to**wer", "The unclear tower"),
         ("glob *foo*bar.txt, *a*b and src/*x*y", "glob *foo*bar.txt, *a*b and src/*x*y"),
         ("snake_case_name, 2*3*4 and \\*args", "snake_case_name, 2*3*4 and *args"),
-        ("[the **manual**](https://example.com/a_b 'Title') and [the page][1]", "the manual and the page"),
+        (
+            "[the **manual**](https://example.com/a_b 'Title') and [the page][1]",
+            "the manual and the page",
+        ),
         ("[not a link] and [neither][2]", "[not a link] and [neither][2]"),
         ("![A map of the *harbour*](map.png)", "A map of the harbour"),
         ("![A map](data:image/svg+xml;base64,PHN2Zz4=) shows it", "A map shows it"),
@@ -45,7 +48,10 @@ def seen(source: str) -> str:
         ("In *$HOME/bin*, which `$PATH` *has*", "In $HOME/bin, which `$PATH` has"),
         ("|**To:**|All of us|", "|To:|All of us|"),
         ("A __new__ page, or a __deprecated__ one", "A new page, or a deprecated one"),
-        ("The method __new__ is called before __init__", "The method __new__ is called before __init__"),
+        (
+            "The method __new__ is called before __init__",
+            "The method __new__ is called before __init__",
+        ),
         ("See the [`plugins`][mkdocs.plugins] of *it*", "See the `plugins` of it"),
         ("Take a[first][second] and [x][0]", "Take a[first][second] and [x][0]"),
         (
@@ -53,7 +59,10 @@ def seen(source: str) -> str:
             "Done ✅, not ❌ at 10:30:45, :unknown: to us",
         ),
         ("A std:pair:x", "A std:pair:x"),
-        ("Ann <ann@example.com>, <https://example.com/x_y_z>", "Ann ann@example.com, https://example.com/x_y_z"),
+        (
+            "Ann <ann@example.com>, <https://example.com/x_y_z>",
+            "Ann ann@example.com, https://example.com/x_y_z",
+        ),
         ("A &amp; B &nbsp;C &unknown; &#65;", "A & B \xa0C &unknown; A"),
         ("10<sup>3</sup> m<sup>2</sup>, H<sub>2</sub>O<br>next", "10³ m², H2O\nnext"),
         ("<b>Bold</b> <!-- hidden --><span class='x'>text</span>", "Bold text"),

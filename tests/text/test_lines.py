@@ -31,7 +31,9 @@ def test_bullets(bullet):
     ],
 )
 def test_numbers_and_letters_are_part_of_their_item(marks):
-    items = [f"{mark} the {word}" for mark, word in zip(marks, ("rent", "heat", "water"), strict=True)]
+    items = [
+        f"{mark} the {word}" for mark, word in zip(marks, ("rent", "heat", "water"), strict=True)
+    ]
     assert sentences("\n".join(["The tenant pays", *items])) == ["The tenant pays", *items]
 
 
@@ -63,8 +65,17 @@ def test_bullets_in_a_line_that_starts_with_one():
 
 def test_numbers_in_a_line():
     assert sentences("1) Open it 2) Wait") == ["1) Open it", "2) Wait"]
-    assert sentences("Do this: 1. Open it. 2. Wait 3. Close") == ["Do this:", "1. Open it.", "2. Wait", "3. Close"]
-    assert sentences("Take 1. It was slow, take 2. It is fast") == ["Take 1.", "It was slow, take 2.", "It is fast"]
+    assert sentences("Do this: 1. Open it. 2. Wait 3. Close") == [
+        "Do this:",
+        "1. Open it.",
+        "2. Wait",
+        "3. Close",
+    ]
+    assert sentences("Take 1. It was slow, take 2. It is fast") == [
+        "Take 1.",
+        "It was slow, take 2.",
+        "It is fast",
+    ]
 
 
 def test_places_of_marks_and_texts():
@@ -74,5 +85,9 @@ def test_places_of_marks_and_texts():
 
 def test_ordered_lists_of_asciidoc():
     text = ". Open it\n. Fill it\n.. Slowly\n"
-    assert [text[start.text :].split("\n")[0] for start in line_starts(text)] == ["Open it", "Fill it", "Slowly"]
+    assert [text[start.text :].split("\n")[0] for start in line_starts(text)] == [
+        "Open it",
+        "Fill it",
+        "Slowly",
+    ]
     assert line_starts("It was late\n. Nobody asked\n") == []

@@ -11,7 +11,10 @@ from factoid.text.marked_headings import marked_headings
 
 def found(text):
     """Return level and words of each heading."""
-    return [(heading.level, text[heading.title_start : heading.title_end]) for heading in marked_headings(text)]
+    return [
+        (heading.level, text[heading.title_start : heading.title_end])
+        for heading in marked_headings(text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -22,8 +25,14 @@ def found(text):
             "= Alder =\nA river.\n\n== Course ==\nLong.\n=== Upper ===\nSlow.",
             [(1, "Alder"), (2, "Course"), (3, "Upper")],
         ),
-        (" = Valkyria III = \n It sold . \n = = Plot = = \n Long . \n", [(1, "Valkyria III"), (2, "Plot")]),
-        ("= Puffball =\nA.\n== Use ==\nB.\n= Sundew =\nC.", [(2, "Puffball"), (3, "Use"), (2, "Sundew")]),
+        (
+            " = Valkyria III = \n It sold . \n = = Plot = = \n Long . \n",
+            [(1, "Valkyria III"), (2, "Plot")],
+        ),
+        (
+            "= Puffball =\nA.\n== Use ==\nB.\n= Sundew =\nC.",
+            [(2, "Puffball"), (3, "Use"), (2, "Sundew")],
+        ),
         ("==Use==\nB.", [(2, "Use")]),
         ("== Use =\nB.", []),
         ("== 3 ==\nB.", []),
@@ -35,10 +44,16 @@ def found(text):
         ("Text\n= not one\n\n----\n= nor this\n\n= nor that\n----", []),
         # reStructuredText, underlines
         ("Tidy\n====\n\nText.\n\nRules\n-----\n\nText.", [(1, "Tidy"), (2, "Rules")]),
-        ("====\nTidy\n====\n\nUse\n====\n\nText.\n\nRules\n~~~~~\n\nText.", [(1, "Tidy"), (2, "Use"), (3, "Rules")]),
+        (
+            "====\nTidy\n====\n\nUse\n====\n\nText.\n\nRules\n~~~~~\n\nText.",
+            [(1, "Tidy"), (2, "Use"), (3, "Rules")],
+        ),
         ("Pisa\n====\r\nText.\r\n\r\nUse\r\n---\r\nText.", [(1, "Pisa"), (2, "Use")]),
         ("What Is It?\n^^^^^^^^^^^\n\nText.", [(1, "What Is It?")]),
-        ("Minutes of the Meeting\n=====================================\n\nText.", [(1, "Minutes of the Meeting")]),
+        (
+            "Minutes of the Meeting\n=====================================\n\nText.",
+            [(1, "Minutes of the Meeting")],
+        ),
         # neither
         ("Name       Price\n----------------\nTea        2.00", []),
         ("Name\n--------\nTea    2.00", []),
@@ -67,7 +82,21 @@ def test_spans_hold_the_marks():
 
 @pytest.mark.parametrize(
     "part",
-    ["=", "= ", "= a ", "= a =\n", "a\n=\n", "===\n", "a\n===\n", "[", "[]\n= a\n", "----\na\n", "```\n", " ", "\n"],
+    [
+        "=",
+        "= ",
+        "= a ",
+        "= a =\n",
+        "a\n=\n",
+        "===\n",
+        "a\n===\n",
+        "[",
+        "[]\n= a\n",
+        "----\na\n",
+        "```\n",
+        " ",
+        "\n",
+    ],
 )
 def test_the_work_is_linear(part):
     start = time.perf_counter()
@@ -80,4 +109,7 @@ def test_what_stands_above_blocks_of_asciidoc_is_no_heading():
         "= Pumps\n\n[NOTE]\n====\nKeep it dry\n====\n\n.An example\n----\nmake all\n----\n\n"
         "[source,sh]\n----\nmake\n----\n\n== Setup\n\nText.\n"
     )
-    assert [text[found.title_start : found.title_end] for found in marked_headings(text)] == ["Pumps", "Setup"]
+    assert [text[found.title_start : found.title_end] for found in marked_headings(text)] == [
+        "Pumps",
+        "Setup",
+    ]

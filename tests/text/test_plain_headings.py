@@ -9,7 +9,10 @@ import pytest
 
 from factoid.text.plain_headings import Line, find_headings, heading_cuts
 
-FILLER = ["The first one is here. It is long enough.", "And this is the second. Nothing else follows."]
+FILLER = [
+    "The first one is here. It is long enough.",
+    "And this is the second. Nothing else follows.",
+]
 
 
 def lines_of(text):
@@ -21,7 +24,8 @@ def outline(text):
     """Return each heading with its level and the number of blocks under it."""
     lines = lines_of(text)
     return [
-        (lines[heading.place].text, heading.level, heading.end - heading.place - 1) for heading in find_headings(lines)
+        (lines[heading.place].text, heading.level, heading.end - heading.place - 1)
+        for heading in find_headings(lines)
     ]
 
 
@@ -164,23 +168,33 @@ def test_one_line_of_its_form_is_no_heading_of_a_long_text():
 def test_lists_of_short_lines_and_tables_of_contents():
     guests = "Party\n\nThey came.\n\nAnn Lee\n\nBen Oak\n\nCid Ash\n\nDan Elm\n\nThey went."
     assert words(guests) == ["Party"]
-    contents = (
-        "Manual\n\n1 Safety\n\n2 Use\n\n3 Care\n\n1 Safety\n\nIt is safe.\n\n2 Use\n\nUse it.\n\n3 Care\n\nCare for it."
-    )
+    contents = "Manual\n\n1 Safety\n\n2 Use\n\n3 Care\n\n1 Safety\n\nIt is safe.\n\n2 Use\n\nUse it.\n\n3 Care\n\nCare for it."
     assert outline(contents)[1:] == [("1 Safety", 2, 1), ("2 Use", 2, 1), ("3 Care", 2, 1)]
 
 
 def test_bold_lines():
-    lines = [Line("Use", is_strong=True), *map(Line, FILLER), Line("Who is it?", is_strong=True), Line("Us.")]
+    lines = [
+        Line("Use", is_strong=True),
+        *map(Line, FILLER),
+        Line("Who is it?", is_strong=True),
+        Line("Us."),
+    ]
     headed = [Line("Pisa", "heading", level=1), *lines]
     assert find_headings(headed, is_plain=False) == [(0, 6, 1), (1, 6, 7), (4, 6, 8)]
     assert find_headings(headed) == [(0, 6, 1), (1, 6, 2), (4, 6, 8)]
     for text in ("Do not enter!", "Table 3: Folding", "Read it, please,"):
-        assert find_headings([headed[0], Line(text, is_strong=True), *map(Line, FILLER)]) == [(0, 4, 1)]
+        assert find_headings([headed[0], Line(text, is_strong=True), *map(Line, FILLER)]) == [
+            (0, 4, 1)
+        ]
 
 
 def test_only_bold_lines_and_questions_stand_beside_marked_headings():
-    lines = [Line("Pisa", "heading", level=1), *map(Line, FILLER), Line("Early Years"), *map(Line, FILLER)]
+    lines = [
+        Line("Pisa", "heading", level=1),
+        *map(Line, FILLER),
+        Line("Early Years"),
+        *map(Line, FILLER),
+    ]
     assert find_headings(lines, is_plain=False) == [(0, 6, 1)]
 
 
@@ -195,12 +209,16 @@ def test_a_title_that_is_marked_stands_above_headings_that_are_not():
 
 def test_heads_of_pages():
     page = "The fox slept for nine hours and\n\nM. Keller et al. {}\n\nJ. Field Zool. 12\n\nwoke up at noon. It ate."
-    text = "\n\n".join(["Foxes at Night", *FILLER, *(page.format(number) for number in (117, 118, 119))])
+    text = "\n\n".join(
+        ["Foxes at Night", *FILLER, *(page.format(number) for number in (117, 118, 119))]
+    )
     assert words(text) == ["Foxes at Night"]
 
 
 def test_lines_with_another_number_are_headings():
-    text = "Support chat, ticket 17\n\n[09:02] Ann: Hi.\n\nSupport chat, ticket 18\n\n[10:11] Ben: Hi."
+    text = (
+        "Support chat, ticket 17\n\n[09:02] Ann: Hi.\n\nSupport chat, ticket 18\n\n[10:11] Ben: Hi."
+    )
     assert outline(text) == [("Support chat, ticket 17", 2, 1), ("Support chat, ticket 18", 2, 1)]
 
 
@@ -319,14 +337,18 @@ def test_questions_of_a_series_reach_to_the_next_one():
 def test_a_single_question_heads_its_answer_only():
     marked = [Line("Pisa", "heading", level=1), Line("How far?"), *map(Line, FILLER)]
     assert find_headings(marked)[1:] == [(1, 3, 8)]
-    text = in_long_text("Is it true?").replace("Is it true?\n\nThe first", "Is it true?\n\nYes. The first")
+    text = in_long_text("Is it true?").replace(
+        "Is it true?\n\nThe first", "Is it true?\n\nYes. The first"
+    )
     assert ("Is it true?", 8, 1) in outline(text)
 
 
 def test_questions_of_speeches_and_stories():
     speech = ["You know what that would raise?", *FILLER, "Can anybody believe it?", *FILLER * 3]
     assert words("\n\n".join(speech)) == []
-    talk = "Does anybody know?\n\nANN LEE: I do.\n\nWho else is there?\n\nBEN OAK: Me.\n\nThey left."
+    talk = (
+        "Does anybody know?\n\nANN LEE: I do.\n\nWho else is there?\n\nBEN OAK: Me.\n\nThey left."
+    )
     assert words(talk) == []
     finance = "what was the change in 2013?\n\nThe total was 14. It fell.\n\nin percentage?\n\nThe net was 2. It rose."
     assert words(finance) == []
@@ -334,7 +356,12 @@ def test_questions_of_speeches_and_stories():
 
 def test_a_caption_heads_the_rows_below_it():
     rows = [Line("Dots | Steam", "row"), Line("1 | none", "row")]
-    lines = [Line("Iron", "heading", level=1), Line("Table 2: Settings"), *rows, Line("After the table.")]
+    lines = [
+        Line("Iron", "heading", level=1),
+        Line("Table 2: Settings"),
+        *rows,
+        Line("After the table."),
+    ]
     assert find_headings(lines) == [(0, 5, 1), (1, 4, 8)]
     assert find_headings([lines[0], lines[1], lines[4]]) == [(0, 3, 1)]
 
@@ -345,12 +372,18 @@ def test_a_caption_heads_the_rows_below_it():
 @pytest.mark.parametrize(
     ("paragraph", "parts"),
     [
-        ("1 Scope\nThis policy holds for all of us.", ["1 Scope\n", "This policy holds for all of us."]),
+        (
+            "1 Scope\nThis policy holds for all of us.",
+            ["1 Scope\n", "This policy holds for all of us."],
+        ),
         (
             "All must agree.\nArticle 2 – Orders\nAn order is binding at once.",
             ["All must agree.\n", "Article 2 – Orders\n", "An order is binding at once."],
         ),
-        ("Abstract\nWe tracked the sleep of foxes.", ["Abstract\n", "We tracked the sleep of foxes."]),
+        (
+            "Abstract\nWe tracked the sleep of foxes.",
+            ["Abstract\n", "We tracked the sleep of foxes."],
+        ),
         ("1. Milk\n2. Eggs\n3. Bread and butter", ["1. Milk\n2. Eggs\n3. Bread and butter"]),
         (
             "We bought it in\n2019 Prices were low then, they say.",

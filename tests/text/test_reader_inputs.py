@@ -95,7 +95,10 @@ def test_evidence_of_markdown(text):
         ("Use src/**/*.py and tests/*_test.py", None),
         ("The pattern ^[a-z]*$ and .*? is lazy", None),
         ("Open C:\\Users\\_data\\*.csv and C:\\Program Files\\_x_\\*.dll", None),
-        ("Open **C:\\Users\\_data** or \\\\server\\share\\#new", "Open C:\\Users\\_data or \\\\server\\share\\#new"),
+        (
+            "Open **C:\\Users\\_data** or \\\\server\\share\\#new",
+            "Open C:\\Users\\_data or \\\\server\\share\\#new",
+        ),
         ("See https://example.com/a_b/*x*?q=1", None),
         ("*See https://example.com/a*.", "See https://example.com/a."),
         ("The **.env** file and *.env* and **/x", "The .env file and .env and **/x"),
@@ -120,7 +123,10 @@ def test_inline(source, text):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ('!!! note "Before you start"\n    The tank is empty.\n', ["Before you start: The tank is empty."]),
+        (
+            '!!! note "Before you start"\n    The tank is empty.\n',
+            ["Before you start: The tank is empty."],
+        ),
         (
             ":::tip Use the small key\nIt opens the box.\n\nMore.\n:::",
             ["Use the small key: It opens the box.", "More."],
@@ -128,12 +134,21 @@ def test_inline(source, text):
         ("> [!WARNING] Hot surface\n> The lid is hot.", ["Hot surface: The lid is hot."]),
         ("/// note | Mind the lid\nThe lid falls.\n///", ["Mind the lid: The lid falls."]),
         ('=== "macOS"\n\n    Run `brew`.\n', ["macOS: Run `brew`."]),
-        ('!!! tip "Steps"\n\n    - Open it\n    - Close it\n', ["Steps: Open it", "Steps: Close it"]),
-        ('!!! note "Fares"\n\n    | To | Fare |\n    |---|---|\n    | Oslo | 40 |\n', ["Fares: To: Oslo; Fare: 40"]),
+        (
+            '!!! tip "Steps"\n\n    - Open it\n    - Close it\n',
+            ["Steps: Open it", "Steps: Close it"],
+        ),
+        (
+            '!!! note "Fares"\n\n    | To | Fare |\n    |---|---|\n    | Oslo | 40 |\n',
+            ["Fares: To: Oslo; Fare: 40"],
+        ),
         ("Pump\nFan\n: It turns.", ["Pump, Fan: It turns."]),
         ('!!! note "Alone"\n\nThe pump is new.', ["Alone", "The pump is new."]),
         ("```{admonition} Hot\nThe lid is hot.\n```", ["Hot: The lid is hot."]),
-        ("```{note} The pump is loud.\nIt is new.\n```", ["The pump is loud.", "The pump is new."]),  # one paragraph
+        (
+            "```{note} The pump is loud.\nIt is new.\n```",
+            ["The pump is loud.", "The pump is new."],
+        ),  # one paragraph
     ],
 )
 def test_titles_stand_before_what_is_below_them(text, shown):
@@ -145,12 +160,18 @@ def test_titles_stand_before_what_is_below_them(text, shown):
     [
         (f"See ![chart](data:image/png;base64,{DATA}", ["See chart"]),
         (f"See ![chart](data:image/png;base64,\n{DATA}\n{DATA}\n) here.", ["See chart here."]),
-        (f"It is data:image/png;base64,{DATA}. It is blue.", ["It is data:image/png.", "It is blue."]),
+        (
+            f"It is data:image/png;base64,{DATA}. It is blue.",
+            ["It is data:image/png.", "It is blue."],
+        ),
         (
             "- ![chart](data:image/svg+xml;utf8,<svg xmlns='http://www.w3.org/2000/svg'><path d='M 0 0'/></svg>)\n- Text",
             ["chart", "Text"],
         ),
-        (f"url(data:font/woff2;charset=utf-8;base64,{DATA}) is used.", ["url(data:font/woff2) is used."]),
+        (
+            f"url(data:font/woff2;charset=utf-8;base64,{DATA}) is used.",
+            ["url(data:font/woff2) is used."],
+        ),
     ],
 )
 def test_data_is_not_text(text, shown):
@@ -176,7 +197,9 @@ def test_data_is_not_text(text, shown):
     ],
 )
 def test_marks_that_are_kept(marks):
-    lines = [f"{mark} {word}" for mark, word in zip(marks, ("Repair", "Cleaning", "Tools"), strict=True)]
+    lines = [
+        f"{mark} {word}" for mark, word in zip(marks, ("Repair", "Cleaning", "Tools"), strict=True)
+    ]
     assert sentences("\n".join(["Services", *lines])) == ["Services", *lines]
 
 
@@ -204,14 +227,24 @@ def test_units_of_lists(text, units):
     [
         (
             "- Adults pay the full price. They need a ticket.\n  - Monday: 12 euros\n- Children pay half.\n  - Monday: 6 euros",
-            ["Adults pay the full price: Monday: 12 euros", "Children pay half: Monday: 6 euros", "Children pay half."],
+            [
+                "Adults pay the full price: Monday: 12 euros",
+                "Children pay half: Monday: 6 euros",
+                "Children pay half.",
+            ],
         ),
         (
             "* Adults\n\n    They pay more on weekends.\n\n    * Monday: 12 euros\n* Children\n\n    * Monday: 6 euros",
             ["Adults: Monday: 12 euros", "Children: Monday: 6 euros"],
         ),
-        ("- Install\n\n  ```bash\n  pip install x\n  ```\n\n  - Then run it\n- End", ["Install: Then run it"]),
-        ("- Dogs?\n  - Monday: free\n- Cats —\n  - Monday: 1 euro", ["Dogs? Monday: free", "Cats: Monday: 1 euro"]),
+        (
+            "- Install\n\n  ```bash\n  pip install x\n  ```\n\n  - Then run it\n- End",
+            ["Install: Then run it"],
+        ),
+        (
+            "- Dogs?\n  - Monday: free\n- Cats —\n  - Monday: 1 euro",
+            ["Dogs? Monday: free", "Cats: Monday: 1 euro"],
+        ),
         (
             "A. Adults\n   1. Monday: 12 euros\n   2. Sunday: 15 euros\nB. Children\n   1. Monday: 6 euros",
             ["Adults: Monday: 12 euros", "Adults: Sunday: 15 euros", "Children: Monday: 6 euros"],
@@ -224,7 +257,10 @@ def test_units_of_lists(text, units):
             "1) Adults:\n- 10 euros\n- free on Sundays\n2) Children:\n- 10 euros",
             ["Adults: 10 euros", "Children: 10 euros"],
         ),
-        ("• Adults\n   o Monday: 12 euros\n• Children\n   o Monday: 6 euros", ["Children: Monday: 6 euros"]),
+        (
+            "• Adults\n   o Monday: 12 euros\n• Children\n   o Monday: 6 euros",
+            ["Children: Monday: 6 euros"],
+        ),
         (
             "<dl><dt>Pump</dt><dd>For water.</dd><dt>Fan</dt><dd>Air.</dd></dl>",
             ["Pump: For water.", "Fan: Air."],
@@ -243,7 +279,13 @@ def test_bullets_of_one_line_are_beside_each_other():
 
 def test_names_above_indented_values_are_units():
     text = "Adults\n    Monday: 12 euros\n    Sunday: 15 euros\nChildren\n    Monday: 6 euros"
-    assert facts(text) == ["Adults", "Monday: 12 euros", "Sunday: 15 euros", "Children", "Monday: 6 euros"]
+    assert facts(text) == [
+        "Adults",
+        "Monday: 12 euros",
+        "Sunday: 15 euros",
+        "Children",
+        "Monday: 6 euros",
+    ]
 
 
 def test_bold_parents_are_said_once():
@@ -264,7 +306,10 @@ def test_bold_parents_are_said_once():
             "+------+------+\n| name | town |\n+------+------+\n| Ann  | Oslo |\n| Bob  | Rome |\n+------+------+\n",
             ["name: Ann; town: Oslo", "name: Bob; town: Rome"],
         ),
-        ("+---+---+\n| x | y |\n+---+---+\n| z | w |\n+---+---+\n| v | u |\n+---+---+\n", ["x; y", "z; w", "v; u"]),
+        (
+            "+---+---+\n| x | y |\n+---+---+\n| z | w |\n+---+---+\n| v | u |\n+---+---+\n",
+            ["x; y", "z; w", "v; u"],
+        ),
         ("+--+--+\n", []),
         (
             "| Name | Type | Notes |\n|---|---|---|\n| b | `x|y` | has `a\\|b` code |",
@@ -279,8 +324,14 @@ def test_bold_parents_are_said_once():
             "<table><tr><td>Name</td><td>Age</td></tr><tr><td>Ann</td><td>30</td></tr></table>",
             ["Name: Ann; Age: 30"],
         ),
-        ("<table><tr><td>Ann</td><td>Bob</td></tr><tr><td>x</td><td>y</td></tr></table>", ["Ann; Bob", "x; y"]),
-        ("<table><tr><th></th><th>Jan</th></tr><tr><th>Oslo</th><td>5</td></tr></table>", ["Oslo; Jan: 5"]),
+        (
+            "<table><tr><td>Ann</td><td>Bob</td></tr><tr><td>x</td><td>y</td></tr></table>",
+            ["Ann; Bob", "x; y"],
+        ),
+        (
+            "<table><tr><th></th><th>Jan</th></tr><tr><th>Oslo</th><td>5</td></tr></table>",
+            ["Oslo; Jan: 5"],
+        ),
         (
             "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>a</td><td>\n\n**bold** and [l](u)\n\n</td></tr>\n</table>",
             ["A: a; B: bold and l"],
@@ -293,12 +344,15 @@ def test_rows(text, shown):
 
 
 def test_parts_of_a_long_row_name_their_column_and_their_row():
-    cell = " ".join(f"Sentence number {number} is about a thing that matters." for number in range(1, 40))
+    cell = " ".join(
+        f"Sentence number {number} is about a thing that matters." for number in range(1, 40)
+    )
     text = f"| City | Text | Price |\n|---|---|---|\n| Oslo | {cell} | 5 |\n| Rome | x | 6 |"
     shown = [fact for fact in facts(text) if fact != "City; Text; Price"]
     assert shown[-2:] == ["City: Oslo; Price: 5", "City: Rome; Text: x; Price: 6"]
     assert all(
-        fact.startswith("City: Oslo; Text: Sentence number") and fact.endswith("matters.") for fact in shown[:-2]
+        fact.startswith("City: Oslo; Text: Sentence number") and fact.endswith("matters.")
+        for fact in shown[:-2]
     )
     assert " ".join(fact.removeprefix("City: Oslo; Text: ") for fact in shown[:-2]) == cell
 

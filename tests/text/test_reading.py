@@ -76,7 +76,10 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
     [
         ("```python\nx = 1\n\n  y\n```", [("code", "x = 1\n\n  y", [])]),
         ("$$\na * b\n=\nc\n$$", [("paragraph", "$$ a * b = c $$", [])]),
-        ("\\begin{align}\nx_1 &= 2*3*4\n\\end{align}", [("paragraph", "\\begin{align} x_1 &= 2*3*4 \\end{align}", [])]),
+        (
+            "\\begin{align}\nx_1 &= 2*3*4\n\\end{align}",
+            [("paragraph", "\\begin{align} x_1 &= 2*3*4 \\end{align}", [])],
+        ),
         ("> Quoted *words*\n> go on.", [("paragraph", "Quoted words go on.", [])]),
         ("- [x] paid\n- [ ] sent", [("item", "☒ paid", []), ("item", "☐ sent", [])]),
         (
@@ -95,7 +98,10 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
         ),
         ("> <p>In <b>HTML</b></p>", [("paragraph", "In HTML", [])]),
         ("Term\n: Its *meaning*.", [("paragraph", "Term", []), ("item", "Its meaning.", ["Term"])]),
-        ("Text.[^1]\n\n[^1]: The note.", [("paragraph", "Text.", []), ("paragraph", "The note.", [])]),
+        (
+            "Text.[^1]\n\n[^1]: The note.",
+            [("paragraph", "Text.", []), ("paragraph", "The note.", [])],
+        ),
     ],
 )
 def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]]) -> None:
@@ -103,7 +109,11 @@ def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]
 
 
 def test_definitions_of_links_are_known_in_the_whole_document() -> None:
-    text = "See [the harbour][h]. It is old.\n\n" + "More words. " * 80 + "\n\n[h]: https://example.com/h"
+    text = (
+        "See [the harbour][h]. It is old.\n\n"
+        + "More words. " * 80
+        + "\n\n[h]: https://example.com/h"
+    )
     passages = split_passages(Document(text), words=10, min_words=0)
     assert passages[0].visible == "See the harbour. It is old."
     assert split_sentences(passages[0])[0].visible == "See the harbour."

@@ -55,7 +55,10 @@ def test_a_long_row_is_cut_between_its_cells():
 
 def test_headings_in_lists_and_quotes_have_no_marks():
     text = "To do:\n\n- ## First `step`\n  Open it.\n\n> ### Note *well* ###\n> It is hot.\n"
-    shown = [(block.kind, block.visible.text, text[block.start : block.end]) for block in read(text, "markdown")]
+    shown = [
+        (block.kind, block.visible.text, text[block.start : block.end])
+        for block in read(text, "markdown")
+    ]
     assert shown == [
         ("paragraph", "To do:", "To do:"),
         ("item", "First `step`", "## First `step`"),
@@ -77,8 +80,14 @@ def test_the_text_of_a_link_may_hold_many_signs():
 
 def test_a_fence_right_below_a_closing_tag_is_one():
     fence = "```markdown\nIt is *late*. {% x %}\n```\n"
-    text = f"<div>\n\nIt is *late*.\n</div>\n{fence}\n---\n\nSee [it]({{% link a.md %}}){{: .btn }}.\n"
-    assert blocks(text) == [("paragraph", "It is late."), ("code", "It is *late*. {% x %}"), ("paragraph", "See it.")]
+    text = (
+        f"<div>\n\nIt is *late*.\n</div>\n{fence}\n---\n\nSee [it]({{% link a.md %}}){{: .btn }}.\n"
+    )
+    assert blocks(text) == [
+        ("paragraph", "It is late."),
+        ("code", "It is *late*. {% x %}"),
+        ("paragraph", "See it."),
+    ]
 
 
 def test_nothing_is_hidden_in_code_that_is_found_only_by_the_parser():
@@ -92,7 +101,9 @@ def test_tables_and_captions_of_directives():
         ':::{csv-table}\n:header: Treat, Price\n\n"Gull, fresh", 2.99\n:::\n\n'
         "```{code-block} python\n:caption: How to *run*\n:linenos:\n\nrun(*x)\n```\n"
     )
-    rows = [block for block in read(text, "markdown") if block.kind == "row" and not block.is_header]
+    rows = [
+        block for block in read(text, "markdown") if block.kind == "row" and not block.is_header
+    ]
     assert [(block.names, block.visible.text) for block in rows] == [
         (("From", "Fare"), "Oslo | 40"),
         (("Treat", "Price"), "Gull, fresh | 2.99"),

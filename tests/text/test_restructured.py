@@ -114,7 +114,9 @@ def test_modules_and_roles_that_are_described():
 
 def test_definitions_and_fields_name_what_they_say():
     text = "pump\n    It moves ``water``.\n\n    It is loud.\n\n:Author: Ann\n:param path: The path\n    of a file.\n"
-    units = [(block.visible.text, [lead.text for lead in block.leads]) for block in read(text, "rst")]
+    units = [
+        (block.visible.text, [lead.text for lead in block.leads]) for block in read(text, "rst")
+    ]
     assert units == [
         ("pump", []),
         ("It moves `water`.", ["pump"]),
@@ -149,7 +151,9 @@ def test_tables_name_their_columns():
     passages = split_passages(Document(text, metadata={"source": "fares.rst"}))
     made = [fact for facts in SyntaxPropositionizer().propositionize(passages) for fact in facts]
     rows = [block for block in read(text, "rst") if block.kind == "row" and not block.is_header]
-    assert [block.names for block in rows] == [("From", "Fare")] * 2 + [("Treat", "Price")] + [("Option", "Means")] * 2
+    assert [block.names for block in rows] == [("From", "Fare")] * 2 + [("Treat", "Price")] + [
+        ("Option", "Means")
+    ] * 2
     assert [block.visible.text for block in rows] == [
         "Oslo | 40",
         "Bergen (west)",
@@ -163,7 +167,10 @@ def test_tables_name_their_columns():
 def test_headings_are_sections_without_marks():
     text = "=====\nPumps\n=====\n\nText.\n\nThe ``run`` *pump*\n==================\n\nIt is loud.\n"
     title, paragraphs = outline(Document(text, metadata={"source": "a.rst"}))
-    assert (title, [paragraph.section for paragraph in paragraphs]) == ("Pumps", ["", "The run pump"])
+    assert (title, [paragraph.section for paragraph in paragraphs]) == (
+        "Pumps",
+        ["", "The run pump"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +227,20 @@ def test_places_stay(pieces):
 
 
 @pytest.mark.parametrize(
-    "piece", ["``a ", "*a ", "`a <b ", ".. a\n\n", "a::\n\n b\n\n", ":a", ":ref:`", "|a ", "\\", "* - a\n", "a_ ["]
+    "piece",
+    [
+        "``a ",
+        "*a ",
+        "`a <b ",
+        ".. a\n\n",
+        "a::\n\n b\n\n",
+        ":a",
+        ":ref:`",
+        "|a ",
+        "\\",
+        "* - a\n",
+        "a_ [",
+    ],
 )
 def test_long_texts_take_linear_time(piece):
     short = ".. note::\n\n   x\n\n" + piece * (10_000 // len(piece))

@@ -77,11 +77,15 @@ def test_scripts_without_spaces():
     assert sentences("እሱ መጣ፧እሷ ሄደች።") == ["እሱ መጣ፧", "እሷ ሄደች።"]
 
 
-@pytest.mark.parametrize("mark", ["\u200b", "\u00ad", "\u200e", "\u200f", "\u2060", "\ufeff", "\u200b\u200f"])
+@pytest.mark.parametrize(
+    "mark", ["\u200b", "\u00ad", "\u200e", "\u200f", "\u2060", "\ufeff", "\u200b\u200f"]
+)
 def test_ends_are_seen_through_invisible_characters(mark):
     assert sentences(f"It fell.{mark} It rose.") == ["It fell.", "It rose."]
     assert sentences(f"{mark}It fell. {mark}It rose.{mark}") == ["It fell.", "It rose."]
-    assert sentences(f"It fell.{mark}It rose.") == [f"It fell.{mark}It rose."]  # no white space, no end
+    assert sentences(f"It fell.{mark}It rose.") == [
+        f"It fell.{mark}It rose."
+    ]  # no white space, no end
     assert sentences(f"It f{mark}ell with D{mark}r. Lee. It rose.") == [
         f"It f{mark}ell with D{mark}r. Lee.",
         "It rose.",
@@ -93,7 +97,10 @@ def test_no_sentence_ends_in_protected_spans():
     code = text.index("c. f. x")
     protected = [(4, 10), (code, code + 7)]
     assert sentences(text, protected) == ["Set $a. B$ first.", "Then c. f. x runs."]
-    assert sentences("Wait. pip runs.", [(6, 9)]) == ["Wait.", "pip runs."]  # a name in code may start a sentence
+    assert sentences("Wait. pip runs.", [(6, 9)]) == [
+        "Wait.",
+        "pip runs.",
+    ]  # a name in code may start a sentence
 
 
 def test_the_end_of_the_text_is_an_end_only_behind_a_mark():
@@ -110,7 +117,11 @@ def test_another_splitter_takes_the_place_of_the_rules():
 
     assert sentences(text, (), semicolons) == ["a;", "b. C;", "d"]
     assert sentences(text, [(0, 3)], semicolons) == ["a;b. C;", "d"]
-    assert [text[start:end] for start, end in sentence_spans(text, semicolons)] == ["a;", "b. C;", "d"]
+    assert [text[start:end] for start, end in sentence_spans(text, semicolons)] == [
+        "a;",
+        "b. C;",
+        "d",
+    ]
     assert [text[start:end] for start, end in sentence_spans(text)] == ["a;b.", "C;d"]
 
 
@@ -127,7 +138,25 @@ def test_a_pipeline_of_spacy_splits():
     assert sentences("One; two. Three", (), spacy_sentences(nlp)) == ["One;", "two. Three"]
 
 
-PIECES = ["a", "B ", ". ", " . ", "! ", "\u200b", "\n", "• ", "1. ", "ii) ", "(", ") ", "。", "г. ", "5 ", "“", "” "]
+PIECES = [
+    "a",
+    "B ",
+    ". ",
+    " . ",
+    "! ",
+    "\u200b",
+    "\n",
+    "• ",
+    "1. ",
+    "ii) ",
+    "(",
+    ") ",
+    "。",
+    "г. ",
+    "5 ",
+    "“",
+    "” ",
+]
 PIECES += ["i.", "app. ", ";", ": ", "'' ", "»"]
 
 

@@ -17,11 +17,19 @@ from llama_index_factoid import (
 )
 
 
-def calls(embed_model: BaseEmbedding, ranker: AnyGranularityRanker, llm: LLM) -> list[NodeWithScore]:
-    store = MultiGranularFaissVectorStore("facts", embed_model=embed_model, similarity="cosine", granularity="sentence")
+def calls(
+    embed_model: BaseEmbedding, ranker: AnyGranularityRanker, llm: LLM
+) -> list[NodeWithScore]:
+    store = MultiGranularFaissVectorStore(
+        "facts", embed_model=embed_model, similarity="cosine", granularity="sentence"
+    )
     MultiGranularFaissVectorStore("facts", embed_modl=embed_model)  # wrong
-    with MultiGranularFaissVectorStore(granularities=["passage", "sentence"], read_only=True) as opened:
-        opened.query(VectorStoreQuery(query_str="question"), granularity="mixed", min_score=0.1, matches=True)
+    with MultiGranularFaissVectorStore(
+        granularities=["passage", "sentence"], read_only=True
+    ) as opened:
+        opened.query(
+            VectorStoreQuery(query_str="question"), granularity="mixed", min_score=0.1, matches=True
+        )
         opened.query(VectorStoreQuery(query_str="question"), min_scor=0.1)  # wrong
     MultiGranularNodeParser(words=80, granularities=["passage"], window=1, include_metadata=False)
     MultiGranularNodeParser.from_defaults(words=80)
@@ -38,6 +46,12 @@ def calls(embed_model: BaseEmbedding, ranker: AnyGranularityRanker, llm: LLM) ->
     MultiGranularRetriever(store, granularty="sentence")  # wrong
     MultiGranularRetriever(store, min_score="much")  # wrong
     retriever = MultiGranularRetriever(
-        store, similarity_top_k=3, min_score=0.2, weights=Weights(0.4, 0.2), expand=1, doc_ids=["a"], rerank=ranker
+        store,
+        similarity_top_k=3,
+        min_score=0.2,
+        weights=Weights(0.4, 0.2),
+        expand=1,
+        doc_ids=["a"],
+        rerank=ranker,
     )
     return retriever.retrieve("question")

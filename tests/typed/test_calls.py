@@ -21,4 +21,6 @@ def test_mypy_refuses_the_wrong_calls_and_no_others(name, monkeypatch):
     assert not errors
     refused = {int(line) for line in re.findall(rf"{name}:(\d+): error", output)}
     lines = file.read_text(encoding="utf-8").splitlines()
-    assert refused == {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}, output
+    assert refused == {
+        number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")
+    }, output

@@ -58,8 +58,18 @@ def problems():
     if find_spec("pyright") is None:
         pytest.skip('pyright is not installed: pip install "pyright[nodejs]"')
     files = [str(file) for file in (*PROGRAMS, *CALLS)]
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *files]
-    done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        *files,
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
     if not done.stdout.startswith("{"):
         pytest.skip(f"pyright cannot run here: {(done.stdout + done.stderr)[-300:]}")
     report = json.loads(done.stdout)
@@ -78,4 +88,6 @@ def test_pyright(problems):
 def test_pyright_refuses_the_wrong_calls_and_no_others(problems, file):
     refused = {number for place, number, _ in problems if place == file}
     lines = file.read_text(encoding="utf-8").splitlines()
-    assert refused == {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}, problems
+    assert refused == {
+        number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")
+    }, problems

@@ -67,7 +67,9 @@ def brute_force(queries, ids, vectors, k, allowed=None, similarity="inner_produc
     keep = np.ones(len(ids), bool) if allowed is None else np.isin(ids, allowed)
     queries, vectors = queries.astype(np.float64), vectors[keep].astype(np.float64)
     if similarity == "cosine":
-        queries, vectors = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (queries, vectors))
+        queries, vectors = (
+            each / np.linalg.norm(each, axis=1, keepdims=True) for each in (queries, vectors)
+        )
     scores = queries @ vectors.T
     own = np.broadcast_to(ids[keep], scores.shape)
     order = np.lexsort((own, -scores))[:, :k]
@@ -75,4 +77,6 @@ def brute_force(queries, ids, vectors, k, allowed=None, similarity="inner_produc
 
 
 def recall(found, expected):
-    return float(np.mean([np.isin(own, best).mean() for own, best in zip(expected, found, strict=True)]))
+    return float(
+        np.mean([np.isin(own, best).mean() for own, best in zip(expected, found, strict=True)])
+    )

@@ -29,11 +29,17 @@ def save(path, stamp, arrays, index=None):
 
 def load(path, **options):
     """Load an index; the vectors of an exact one are those of the tests."""
-    return load_index(path, vectors=lambda ids: np.stack([VECTORS[number] for number in ids.tolist()]), **options)
+    return load_index(
+        path, vectors=lambda ids: np.stack([VECTORS[number] for number in ids.tolist()]), **options
+    )
 
 
 STAMP = {"generation": 42, "encoder": "é"}
-ARRAYS = {"rows": np.arange(30).reshape(10, 3), "parent_ids": np.empty(0, np.int64), "scores": np.ones(4, np.float32)}
+ARRAYS = {
+    "rows": np.arange(30).reshape(10, 3),
+    "parent_ids": np.empty(0, np.int64),
+    "scores": np.ones(4, np.float32),
+}
 
 
 def same(one, two, ids):
@@ -55,7 +61,12 @@ def test_every_kind_comes_back_as_it_was_and_can_change(tmp_path, kind, mmap):
     assert stamp == STAMP
     assert arrays.keys() == ARRAYS.keys()
     assert all(np.array_equal(arrays[name], ARRAYS[name]) for name in ARRAYS)
-    assert (again.dim, again.kind, again.similarity, again.hidden) == (DIM, kind, "cosine", index.hidden)
+    assert (again.dim, again.kind, again.similarity, again.hidden) == (
+        DIM,
+        kind,
+        "cosine",
+        index.hidden,
+    )
     assert again.ids.tolist() == index.ids.tolist()
     same(again, index, ids)
     for each in (index, again):
@@ -65,7 +76,11 @@ def test_every_kind_comes_back_as_it_was_and_can_change(tmp_path, kind, mmap):
     save(path, {"generation": 42}, {}, again)  # over the files that are mapped
     same(again, index, ids)
     saved = load(path)
-    assert (saved.vectors.ids.tolist(), saved.stamp, saved.arrays) == (index.ids.tolist(), {"generation": 42}, {})
+    assert (saved.vectors.ids.tolist(), saved.stamp, saved.arrays) == (
+        index.ids.tolist(),
+        {"generation": 42},
+        {},
+    )
 
 
 def test_a_cache_without_vectors(tmp_path):
@@ -108,7 +123,11 @@ def test_files_of_other_generations_are_swept_and_no_others(tmp_path):
     ]
     digits = "0123456789abcdef"
     later = [f"passage-99-{digits}.faiss", "passage-99.safetensors"]
-    killed = [".passage-40.faiss.part", ".passage-40.faiss.part.lock", ".passage-41.safetensors.part"]
+    killed = [
+        ".passage-40.faiss.part",
+        ".passage-40.faiss.part.lock",
+        ".passage-41.safetensors.part",
+    ]
     for other in [*others, *later, *killed, f"passage-41-{digits}.faiss", "passage-41.safetensors"]:
         (tmp_path / other).touch()
     for generation, kind in ((42, "SQ8"), (43, "Flat")):
@@ -121,7 +140,9 @@ def test_files_of_other_generations_are_swept_and_no_others(tmp_path):
         assert [file.name for file in index_files(tmp_path / "passage")] == [*names, *later]
         assert load(tmp_path / "passage", generation=50).stamp == {"generation": generation}
     sweep(tmp_path / "passage", generation=43, latest=50)  # the later ones are of another history
-    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["passage-43.safetensors", *others])
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(
+        ["passage-43.safetensors", *others]
+    )
 
 
 def test_an_earlier_generation_serves_where_the_latest_is_damaged_or_too_late(tmp_path):
@@ -140,7 +161,9 @@ def test_an_earlier_generation_serves_where_the_latest_is_damaged_or_too_late(tm
     assert load(tmp_path / "passage") is None  # its name is not that of its generation
 
 
-@pytest.mark.parametrize("function", ["factoid.files.atomic.sync_file", "factoid.vectors.files.write_arrays"])
+@pytest.mark.parametrize(
+    "function", ["factoid.files.atomic.sync_file", "factoid.vectors.files.write_arrays"]
+)
 @pytest.mark.parametrize("kind", ["Flat", "SQ8"])
 def test_a_cache_that_cannot_be_written_stays_as_it_was(tmp_path, kind, function, monkeypatch):
     def fail(*_, **__):
@@ -206,7 +229,9 @@ INDEX = {"kind": "SQ8", "similarity": "cosine", "dim": DIM}
         rewrite(ids=np.arange(9, dtype=np.int32)),
     ],
 )  # fmt: skip
-def test_a_cache_that_cannot_be_trusted_counts_as_missing_with_one_line(tmp_path, caplog, damage, mmap):
+def test_a_cache_that_cannot_be_trusted_counts_as_missing_with_one_line(
+    tmp_path, caplog, damage, mmap
+):
     caplog.set_level("INFO")
     save(tmp_path / "passage", STAMP, {"rows": np.arange(9)}, make_index("SQ8", "cosine")[0])
     damage(tmp_path)
@@ -231,7 +256,11 @@ def test_a_flipped_bit_is_noticed_or_does_not_matter(tmp_path, kind, mmap):
     for file in index_files(tmp_path / "passage"):
         whole = file.read_bytes()
         headers = range(0, 128, 3)
-        for place in [*headers, *range(-300, 0, 7), *np.random.default_rng(3).integers(0, len(whole), 50)]:
+        for place in [
+            *headers,
+            *range(-300, 0, 7),
+            *np.random.default_rng(3).integers(0, len(whole), 50),
+        ]:
             content = bytearray(whole)
             content[place] ^= 1 << place % 8
             file.write_bytes(content)
@@ -268,7 +297,14 @@ def test_a_reader_beside_several_writers_never_sees_a_mixture(tmp_path, kind, mm
     while any(writer.poll() is None for writer in writers):
         if loaded := load(path, mmap=mmap):
             scores, ids = loaded.vectors.search(np.ones((1, 8), np.float32), 1)
-            seen.add((loaded.stamp["generation"], scores[0, 0] / 8, ids[0, 0], *set(loaded.arrays["rows"].tolist())))
+            seen.add(
+                (
+                    loaded.stamp["generation"],
+                    scores[0, 0] / 8,
+                    ids[0, 0],
+                    *set(loaded.arrays["rows"].tolist()),
+                )
+            )
     assert [writer.wait() for writer in writers] == [0, 0]
     assert seen
     assert seen <= {(1,) * 4, (2,) * 4}

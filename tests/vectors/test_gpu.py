@@ -22,10 +22,13 @@ from tests.vectors.cases import clustered, make_index, recall, search
 faiss = pytest.importorskip("faiss")
 
 DIM = 32
-REAL = pytest.param("real", marks=pytest.mark.skipif(not count_gpus(), reason="needs a GPU and faiss-gpu"))
+REAL = pytest.param(
+    "real", marks=pytest.mark.skipif(not count_gpus(), reason="needs a GPU and faiss-gpu")
+)
 ON_BOTH = pytest.mark.parametrize("cards", ["fake", REAL], indirect=True)
 GPU_FORMS = tuple(
-    getattr(faiss, f"Index{form}") for form in "Flat IVFFlat IVFScalarQuantizer IVFPQ PreTransform".split()
+    getattr(faiss, f"Index{form}")
+    for form in "Flat IVFFlat IVFScalarQuantizer IVFPQ PreTransform".split()
 )
 GPU_KINDS = ["Flat", "IVF32,Flat", "IVF32_HNSW8,Flat", "IVF32,SQ8", "IVF32,SQfp16", "RR,IVF16,Flat"]
 SLOW = pytest.param("IVF32,PQ8", marks=pytest.mark.slow)  # it takes seconds to train
@@ -40,7 +43,9 @@ def cards(request, monkeypatch):
 
     def clone(resources, index, options, devices):
         assert len(resources) == len(devices)
-        cards.clones.append((devices, options.shard, options.useFloat16, options.allowCpuCoarseQuantizer))
+        cards.clones.append(
+            (devices, options.shard, options.useFloat16, options.allowCpuCoarseQuantizer)
+        )
         if max(devices) > 1:
             raise RuntimeError("Invalid GPU device\nat GpuResources.cpp")
         if not isinstance(index, GPU_FORMS):
@@ -50,7 +55,9 @@ def cards(request, monkeypatch):
         def add(vectors):
             assert len(vectors) <= 1000, "more than a block at a time"
             cards.added.append(len(vectors))
-            index.add(vectors.astype(np.float16).astype(np.float32) if options.useFloat16 else vectors)
+            index.add(
+                vectors.astype(np.float16).astype(np.float32) if options.useFloat16 else vectors
+            )
 
         def search(queries, k, params=None):
             assert busy.acquire(blocking=False), "two threads on one GPU"
@@ -85,7 +92,10 @@ def agree(cards, caplog):
         (scores, ids), (cpu_scores, cpu_ids) = results, expected
         tolerance = 1e-5 if cards else 2e-3
         np.testing.assert_allclose(scores, cpu_scores, rtol=tolerance, atol=tolerance)
-        shares = [len(np.intersect1d(*pair)) / len(np.unique(pair[1])) for pair in zip(ids, cpu_ids, strict=True)]
+        shares = [
+            len(np.intersect1d(*pair)) / len(np.unique(pair[1]))
+            for pair in zip(ids, cpu_ids, strict=True)
+        ]
         assert np.mean(shares) >= (1 if cards else 0.98)
 
     yield agree
@@ -103,7 +113,9 @@ def queries(count, seed=1):
 
 
 @pytest.mark.parametrize("built_with_gpus", [True, False])
-def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(monkeypatch, caplog, built_with_gpus):
+def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(
+    monkeypatch, caplog, built_with_gpus
+):
     if built_with_gpus:
         monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
         monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
@@ -114,15 +126,20 @@ def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(monkeypatch, ca
     for device in ("cuda", "cuda:3", "cpu", ["cuda:0", "cuda:1"]):
         assert to_gpu(index, device=device) is index
     (message,) = caplog.messages
-    assert message.startswith(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU")
+    assert message.startswith(
+        f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU"
+    )
     assert ("factoid[gpu]" in message) != built_with_gpus
 
 
 @pytest.mark.parametrize(
-    "device", ["", "gpu", "cuda:", "cuda:-1", [], ["cuda", "cuda:0"], ["cpu", "cuda"], "cuda:2", None, 1]
+    "device",
+    ["", "gpu", "cuda:", "cuda:-1", [], ["cuda", "cuda:0"], ["cpu", "cuda"], "cuda:2", None, 1],
 )
 def test_devices_that_are_none(cards, device, monkeypatch):
-    with pytest.raises(InvalidInputError, match=r"expected a device such as|no device cuda:2: FAISS sees 2 GPUs"):
+    with pytest.raises(
+        InvalidInputError, match=r"expected a device such as|no device cuda:2: FAISS sees 2 GPUs"
+    ):
         to_gpu(make("Flat"), device=device)
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingDependencyError, match=r"factoid\[gpu\]"):
@@ -140,7 +157,10 @@ def test_the_same_is_found_as_on_the_cpu(agree, cards, kind, similarity):
     for count in (1, 7, 300):
         agree(search(there, queries(count), 10), search(index, queries(count), 10))
     for nprobe in (1, 16):
-        agree(search(there, queries(50), 10, nprobe=nprobe), search(index, queries(50), 10, nprobe=nprobe))
+        agree(
+            search(there, queries(50), 10, nprobe=nprobe),
+            search(index, queries(50), 10, nprobe=nprobe),
+        )
     for share in (0.9, 0.3, 0.001):
         allowed = np.random.default_rng(0).choice(index.ids, int(share * len(index)), replace=False)
         results = search(there, queries(20), 10, allowed)
@@ -150,14 +170,23 @@ def test_the_same_is_found_as_on_the_cpu(agree, cards, kind, similarity):
 
 
 @pytest.mark.parametrize("shard", [False, True])
-@pytest.mark.parametrize(("device", "used"), [("cuda", [0]), ("cuda:1", [1]), (["cuda", "cuda:1"], [0, 1])])
+@pytest.mark.parametrize(
+    ("device", "used"), [("cuda", [0]), ("cuda:1", [1]), (["cuda", "cuda:1"], [0, 1])]
+)
 @pytest.mark.parametrize("kind", ["Flat", "IVF32,Flat"])
 def test_the_devices_that_are_named_hold_a_copy_or_a_part_each(cards, kind, device, used, shard):
     there = to_gpu(make(kind), device=device, shard=shard)
     for count in (7, 1):
-        assert search(there, queries(count), 10)[1].tolist() == search(make(kind), queries(count), 10)[1].tolist()
-    assert cards.clones == [(group, shard, False, True) for group in ([used] if shard else [[each] for each in used])]
-    assert sorted(cards.searched) == ([(1, 10), (7, 10)] if shard or len(used) == 1 else [(1, 10), (3, 10), (4, 10)])
+        assert (
+            search(there, queries(count), 10)[1].tolist()
+            == search(make(kind), queries(count), 10)[1].tolist()
+        )
+    assert cards.clones == [
+        (group, shard, False, True) for group in ([used] if shard else [[each] for each in used])
+    ]
+    assert sorted(cards.searched) == (
+        [(1, 10), (7, 10)] if shard or len(used) == 1 else [(1, 10), (3, 10), (4, 10)]
+    )
 
 
 @pytest.mark.parametrize("kind", ["Flat", "IVF32,SQ8"])
@@ -169,18 +198,28 @@ def test_any_k_is_found_on_the_cpu_where_a_gpu_cannot_sort_it(agree, cards, kind
     results, expected = (search(each, queries(5), k, nprobe=32) for each in (there, index))
     most = 512 if "SQ8" in kind else 2048
     wanted = min(k, len(index))
-    if most < wanted <= 4 * most:  # the best of them are scored again: the card gives as many as it can
+    if (
+        most < wanted <= 4 * most
+    ):  # the best of them are scored again: the card gives as many as it can
         assert (results[1][:, most:] == -1).all()
         results, expected = ([part[:, :most] for part in found] for found in (results, expected))
     agree(results, expected)
-    assert there.gpu.search(index.content, queries(1), 1, 2049) is None  # so many lists are neither sorted
+    assert (
+        there.gpu.search(index.content, queries(1), 1, 2049) is None
+    )  # so many lists are neither sorted
     if cards:
         assert bool(cards.searched) == (wanted <= 4 * most)
 
 
 @pytest.mark.parametrize(
     ("kind", "dim", "most"),
-    [("SQ8", 3072, 512), ("SQ8", 3080, 256), ("SQ4", 4096, 256), ("SQ8", 6200, 0), ("SQfp16", 6200, 2048)],
+    [
+        ("SQ8", 3072, 512),
+        ("SQ8", 3080, 256),
+        ("SQ4", 4096, 256),
+        ("SQ8", 6200, 0),
+        ("SQfp16", 6200, 2048),
+    ],
 )
 def test_what_fits_beside_the_tables_of_scalar_quantisers(kind, dim, most):
     assert gpu._most_results(f"IVF4,{kind}", dim) == most
@@ -211,8 +250,15 @@ def test_changes_reach_the_gpu_and_the_file(agree, tmp_path, kind):
     results = search(there, queries(1), 5)
     assert results[1][0, 0] == 99_999
     save(tmp_path / "after", {"generation": 1}, {}, there)
-    vectors = {number: there.vectors(np.array([number]))[0] for number in there.ids.tolist() if kind == "Flat"}
-    loaded = load(tmp_path / "after", vectors=lambda ids: np.stack([vectors[number] for number in ids.tolist()]))
+    vectors = {
+        number: there.vectors(np.array([number]))[0]
+        for number in there.ids.tolist()
+        if kind == "Flat"
+    }
+    loaded = load(
+        tmp_path / "after",
+        vectors=lambda ids: np.stack([vectors[number] for number in ids.tolist()]),
+    )
     agree(results, search(loaded.vectors, queries(1), 5))
 
 
@@ -317,21 +363,32 @@ def test_vectors_that_no_longer_fit_are_searched_on_the_cpu(cards, monkeypatch, 
 
 
 def test_a_store_scores_what_a_card_finds_again(cards, monkeypatch):
-    monkeypatch.setattr("factoid.ranking.columns._FEW_HELD", 0)  # few units would be compared one by one
+    monkeypatch.setattr(
+        "factoid.ranking.columns._FEW_HELD", 0
+    )  # few units would be compared one by one
     vectors = queries(3000, seed=9)
-    units = [Unit(f"u{row}", f"text {row}", Granularity.PASSAGE, f"d{row}", f"d{row}", 0, 1) for row in range(3000)]
+    units = [
+        Unit(f"u{row}", f"text {row}", Granularity.PASSAGE, f"d{row}", f"d{row}", 0, 1)
+        for row in range(3000)
+    ]
     answers = {}
     for device in ("cpu", "cuda"):
-        with UnitStore(encoder=None, granularities=["passage"], index="Flat", device=device) as store:
+        with UnitStore(
+            encoder=None, granularities=["passage"], index="Flat", device=device
+        ) as store:
             store.add(units, vectors=vectors)
             for parents in ("unit", "passage"):
                 found = store.search_batch_by_vector(queries(40), 10, parents=parents)
-                answers[device, parents] = [[(hit.unit.id, hit.score) for hit in hits] for hits in found]
+                answers[device, parents] = [
+                    [(hit.unit.id, hit.score) for hit in hits] for hits in found
+                ]
     assert cards.searched
     for parents in ("unit", "passage"):
         for ours, expected in zip(answers["cuda", parents], answers["cpu", parents], strict=True):
             assert [unit_id for unit_id, _ in ours] == [unit_id for unit_id, _ in expected]
-            np.testing.assert_allclose([score for _, score in ours], [score for _, score in expected], rtol=1e-6)
+            np.testing.assert_allclose(
+                [score for _, score in ours], [score for _, score in expected], rtol=1e-6
+            )
 
 
 def test_indexes_share_the_memory_that_faiss_keeps_on_a_card(cards):
@@ -350,7 +407,9 @@ def test_a_child_process_leaves_the_card_to_its_parent(cards, monkeypatch, caplo
     for _ in range(2):
         assert search(there, queries(3), 5)[1].tolist() == search(index, queries(3), 5)[1].tolist()
     assert len(cards.searched) == before
-    assert caplog.messages == ["this process was forked, and the GPU belongs to its parent: searching on the CPU"]
+    assert caplog.messages == [
+        "this process was forked, and the GPU belongs to its parent: searching on the CPU"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -368,10 +427,14 @@ def test_the_automatic_choice_on_a_card(count, memory, kind):
 
 def test_a_store_on_a_card_chooses_by_its_memory(cards, monkeypatch):
     monkeypatch.setattr("factoid.vectors.kinds._EXACT_COMPONENTS", 0)
-    monkeypatch.setattr("factoid.ranking.columns._FEW_HELD", 0)  # few units would be compared one by one
+    monkeypatch.setattr(
+        "factoid.ranking.columns._FEW_HELD", 0
+    )  # few units would be compared one by one
     for device, kind in (("cpu", "IVF1,RaBitQfs"), ("cuda", "Flat")):
         with UnitStore(encoder=HashEncoder(), device=device) as store:
-            store.add_documents([Document(f"Gate {number} is red. It opens at {number}.") for number in range(300)])
+            store.add_documents(
+                [Document(f"Gate {number} is red. It opens at {number}.") for number in range(300)]
+            )
             assert "Gate 7" in store.search("Gate 7", k=1)[0].unit.text
             assert store.opened.indexes.states["proposition"].index.kind == kind
     assert cards.searched

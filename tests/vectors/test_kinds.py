@@ -6,8 +6,26 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.vectors import VectorIndex, check_factory, check_kind, choose_kind, kinds, kinds_to_try, usable_kind
-from tests.vectors.cases import COUNT, DIM, KINDS, MOST, brute_force, clustered, make_index, recall, search
+from factoid.vectors import (
+    VectorIndex,
+    check_factory,
+    check_kind,
+    choose_kind,
+    kinds,
+    kinds_to_try,
+    usable_kind,
+)
+from tests.vectors.cases import (
+    COUNT,
+    DIM,
+    KINDS,
+    MOST,
+    brute_force,
+    clustered,
+    make_index,
+    recall,
+    search,
+)
 
 faiss = pytest.importorskip("faiss")
 
@@ -21,7 +39,9 @@ def test_every_kind_finds_what_brute_force_finds(kind, similarity):
     index, ids, vectors = make_index(kind, similarity)
     queries = clustered(seed=5)[1][:30] * 3
     rng = np.random.default_rng(2)
-    complete = index.ability.family != "other" or not index.ability.lists  # FAISS's own settings search some lists only
+    complete = (
+        index.ability.family != "other" or not index.ability.lists
+    )  # FAISS's own settings search some lists only
     assert len(index) == len(ids)
     assert index.ids.tolist() == sorted(ids.tolist())
     for share in SHARES:
@@ -53,7 +73,11 @@ def test_every_kind_finds_what_brute_force_finds(kind, similarity):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_removed_can_come_back_with_another_vector(kind):
     index, ids, vectors = make_index(kind)
-    again, hidden, hides = vectors[:50] * 0.5, index.hidden, index.ability.family in ("graph", "other")
+    again, hidden, hides = (
+        vectors[:50] * 0.5,
+        index.hidden,
+        index.ability.family in ("graph", "other"),
+    )
     index.remove(np.append(ids[:50], 10**6))
     assert (hidden > 0) == hides
     assert index.hidden == hidden + 50 * hides
@@ -83,7 +107,12 @@ def test_what_is_removed_can_come_back_with_another_vector(kind):
 )  # fmt: skip
 def test_kinds_know_what_they_can(kind, family, lossy, held, trained, lists, parameters):
     found = check_kind(kind, DIM)
-    assert (found.family, found.lossy, found.holds_vectors, found.lists) == (family, lossy, held, lists)
+    assert (found.family, found.lossy, found.holds_vectors, found.lists) == (
+        family,
+        lossy,
+        held,
+        lists,
+    )
     assert (found.min_training > 0) == (found.max_training > 0) == trained
     assert found.parameters == parameters
     assert VectorIndex(DIM, kind=kind).exact == (kind == "Flat")
@@ -97,7 +126,9 @@ def test_kinds_and_similarities_that_do_not_exist_are_refused_with_examples(kind
     check_factory("PQ7")
     with pytest.raises(InvalidInputError, match=r"for 16 dimensions.*must divide the dimensions"):
         VectorIndex(DIM, kind="PQ7")
-    with pytest.raises(InvalidInputError, match="unknown similarity 'l2': expected one of inner_product, cosine"):
+    with pytest.raises(
+        InvalidInputError, match="unknown similarity 'l2': expected one of inner_product, cosine"
+    ):
         VectorIndex(DIM, similarity="l2")
     assert capfd.readouterr().err == ""
 
@@ -144,7 +175,10 @@ def test_wider_searches_find_more_and_the_index_is_left_as_it_is(kind):
     queries = clustered(seed=5)[1][:200]
     expected = brute_force(queries, ids, vectors, 10)[1]
     before = search(index, queries, 10)[1]
-    few, many = (recall(search(index, queries, 10, nprobe=width, efSearch=width)[1], expected) for width in (1, 500))
+    few, many = (
+        recall(search(index, queries, 10, nprobe=width, efSearch=width)[1], expected)
+        for width in (1, 500)
+    )
     assert few < many > 0.97
     assert search(index, queries, 10, nonsense=1)[1].tolist() == before.tolist()
 
@@ -162,5 +196,7 @@ LISTS, GRAPH = "IVF1024,Flat", "HNSW16"
         ("SQ8", {"nprobe": 7}, 1, 10, COUNT, 0),
     ],
 )  # fmt: skip
-def test_defaults_grow_with_the_lists_and_with_what_a_filter_keeps_out(kind, given, share, k, count, width):
+def test_defaults_grow_with_the_lists_and_with_what_a_filter_keeps_out(
+    kind, given, share, k, count, width
+):
     assert kinds.search_width(check_kind(kind, DIM), given, share=share, k=k, count=count) == width

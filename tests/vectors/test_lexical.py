@@ -12,7 +12,9 @@ from factoid.errors import InvalidInputError
 from factoid.vectors.lexical import LexicalIndex
 
 NOTHING = np.empty(0, np.int64)
-WORDS = st.lists(st.sampled_from("heron tern sensor valve 40 x200 volt".split()), max_size=12).map(" ".join)
+WORDS = st.lists(st.sampled_from("heron tern sensor valve 40 x200 volt".split()), max_size=12).map(
+    " ".join
+)
 
 
 def filled(texts, *, language=""):
@@ -24,7 +26,10 @@ def filled(texts, *, language=""):
 def scores(index, query):
     """Return the score of each row, by row."""
     every = index.scores(index.terms(query))
-    return {row: float(every[place]) for row, place in zip(index.rows, index.places(index.rows), strict=True)}
+    return {
+        row: float(every[place])
+        for row, place in zip(index.rows, index.places(index.rows), strict=True)
+    }
 
 
 def matching(index, query):
@@ -41,7 +46,9 @@ def bm25(query, texts):
         weight = math.log(1 + (len(texts) - frequency + 0.5) / (frequency + 0.5))
         for row, text in enumerate(words):
             count = text.count(term)
-            totals[row] += weight * count * 1.3 / (count + 0.3 * (0.25 + 0.75 * len(text) / (average or 1)))
+            totals[row] += (
+                weight * count * 1.3 / (count + 0.3 * (0.25 + 0.75 * len(text) / (average or 1)))
+            )
     return totals
 
 
@@ -53,7 +60,10 @@ def test_scores_are_those_of_bm25(texts, query, rows):
     np.testing.assert_allclose(list(scores(index, query).values()), oracle, rtol=1e-5)
     chosen = np.array(sorted(row for row in rows if row < len(texts)), np.int64)
     shares = index.shares(query, index.places(chosen))
-    weights = [math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for count in frequencies(query, texts)]
+    weights = [
+        math.log(1 + (len(texts) - count + 0.5) / (count + 0.5))
+        for count in frequencies(query, texts)
+    ]
     np.testing.assert_allclose(shares, oracle[chosen] / (1.3 * sum(weights) or 1), rtol=1e-5)
     assert (shares <= 1).all()
 
@@ -74,7 +84,11 @@ def test_a_share_is_of_the_words_of_the_query_whatever_other_texts_have():
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 15), WORDS), max_size=30), WORDS, st.integers(1, 4))
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 15), WORDS), max_size=30),
+    WORDS,
+    st.integers(1, 4),
+)
 def test_scores_do_not_depend_on_how_an_index_came_about(steps, query, block):
     """Rows come, go and come again, in blocks of any size, through files and without them: only what is there counts."""
     index, texts = LexicalIndex(""), {}
@@ -159,7 +173,11 @@ def test_arrays_that_would_lead_a_search_astray_are_refused(damage):
         ("tr", "İZMİRDE", "izmirde"),
         ("en", "The to\u200bwer \u200fleans\u200f", "towers"),
         ("", "Łódź, Ærø", "lodz aero"),
-        ("en", "a soft\u00adhyphen, a zero\u200bwidth and \u202bmarks\u202c", "softhyphen zerowidth marks"),
+        (
+            "en",
+            "a soft\u00adhyphen, a zero\u200bwidth and \u202bmarks\u202c",
+            "softhyphen zerowidth marks",
+        ),
         ("hi", "हिन्दी में लिखा", "हिन्दी"),
         ("en", "掃除機 X1の保証は二年です。", "保証"),
         ("en", "掃除機 X1の保証", "証"),
@@ -180,7 +198,8 @@ def test_question_words_do_not_count_beside_others():
 
 
 @pytest.mark.parametrize(
-    "query", ["", " ", "?!", '"', "a AND (b", "text:x", "x" * 10_000, "\0", "\ud800", "wing " * 5000]
+    "query",
+    ["", " ", "?!", '"', "a AND (b", "text:x", "x" * 10_000, "\0", "\ud800", "wing " * 5000],
 )
 def test_a_query_has_no_syntax(query):
     index = filled(["a heron"], language="en")

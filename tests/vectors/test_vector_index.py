@@ -35,16 +35,25 @@ def test_adds_and_removals_against_a_dict(data):
         stale = [*gone, *(own for own in new if own in held)]
         index.remove(np.array(stale, np.int64))
         held = {own: vector for own, vector in held.items() if own not in stale}
-        index.add(np.array(list(new), np.int64), np.array(list(new.values()), np.float32).reshape(-1, 3))
+        index.add(
+            np.array(list(new), np.int64), np.array(list(new.values()), np.float32).reshape(-1, 3)
+        )
         held |= new
         assert len(index) == len(held)
         assert index.ids.tolist() == sorted(held)
         assert index.vectors(index.ids).tolist() == [list(held[own]) for own in sorted(held)]
         query = np.array([data.draw(vector)], np.float32)
-        assert index.scores(query, index.ids)[0].tolist() == [float(query[0] @ held[own]) for own in sorted(held)]
-        k, allowed = data.draw(st.integers(1, 50)), data.draw(st.none() | st.sets(st.integers(0, 45)))
+        assert index.scores(query, index.ids)[0].tolist() == [
+            float(query[0] @ held[own]) for own in sorted(held)
+        ]
+        k, allowed = (
+            data.draw(st.integers(1, 50)),
+            data.draw(st.none() | st.sets(st.integers(0, 45))),
+        )
         scores, ids = search(index, query, k, None if allowed is None else list(allowed))
-        expected = [(-float(query[0] @ held[own]), own) for own in held if allowed is None or own in allowed]
+        expected = [
+            (-float(query[0] @ held[own]), own) for own in held if allowed is None or own in allowed
+        ]
         expected = sorted(expected)[:k] + [(np.inf, -1)] * (k - len(expected))
         assert [*zip((-scores[0]).tolist(), ids[0].tolist(), strict=True)] == expected
 
@@ -56,7 +65,11 @@ def test_adds_and_removals_against_a_dict(data):
 )  # fmt: skip
 def test_vectors_of_another_dimension_or_that_are_no_numbers(shape, value, message):
     index, wrong = built(*clustered(9)), np.full(shape, value, np.float32)
-    for call in (index.normalized_queries, index.train, lambda vectors: index.add(np.array([1]), vectors)):
+    for call in (
+        index.normalized_queries,
+        index.train,
+        lambda vectors: index.add(np.array([1]), vectors),
+    ):
         with pytest.raises(EncoderMismatchError, match=message):
             call(wrong)
     assert len(index) == 9
@@ -70,7 +83,9 @@ def test_cosine_of_long_short_and_zero_vectors():
     assert ids[0].tolist() == [1, 0, 2, 3]
     np.testing.assert_allclose(scores[0], [1, np.sqrt(0.5), 0, -1], rtol=1e-6)
     assert scores[1].tolist() == [0] * 4
-    np.testing.assert_allclose(index.vectors(np.array([2, 0])), [[0, 0], [np.sqrt(0.5)] * 2], rtol=1e-6)
+    np.testing.assert_allclose(
+        index.vectors(np.array([2, 0])), [[0, 0], [np.sqrt(0.5)] * 2], rtol=1e-6
+    )
     assert normalized(vectors, Similarity.INNER_PRODUCT) is vectors
 
 
@@ -97,7 +112,10 @@ def test_scores_and_marks_are_in_the_order_of_the_ids_that_are_asked():
         asked, chosen = ids[places], ids[places] % 2 == 0
         for _ in range(2):  # the second time by positions that were kept
             np.testing.assert_allclose(
-                index.scores(vectors[:3], asked), vectors[:3] @ vectors[places].T, rtol=1e-4, atol=1e-4
+                index.scores(vectors[:3], asked),
+                vectors[:3] @ vectors[places].T,
+                rtol=1e-4,
+                atol=1e-4,
             )
             assert set(ids[index.marks(asked, chosen)]) == set(asked[chosen])
 
@@ -136,21 +154,29 @@ def test_without_faiss_there_is_the_pip_line(monkeypatch):
 
 
 @pytest.mark.parametrize("cores", [1, 3])
-@pytest.mark.parametrize(("count", "queries", "k"), [(1, 1, 1), (7, 3, 7), (20_000, 40, 10), (9000, 5, 300)])
+@pytest.mark.parametrize(
+    ("count", "queries", "k"), [(1, 1, 1), (7, 3, 7), (20_000, 40, 10), (9000, 5, 300)]
+)
 def test_the_largest_inner_products_in_order(monkeypatch, cores, count, queries, k):
     monkeypatch.setattr(matrix, "_LEAST_COMPONENTS", 1)
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    monkeypatch.setattr(vector_index, "_SCORES", 12 * count)  # so many queries are compared at a time
+    monkeypatch.setattr(
+        vector_index, "_SCORES", 12 * count
+    )  # so many queries are compared at a time
     rng = np.random.default_rng(0)
     # Whole numbers: exact, with many ties.
-    vectors, asked = (rng.integers(-9, 9, (size, 8)).astype(np.float32) for size in (count, queries))
+    vectors, asked = (
+        rng.integers(-9, 9, (size, 8)).astype(np.float32) for size in (count, queries)
+    )
     every = asked @ vectors.T
     order = np.argsort(-every, axis=1, kind="stable")[:, :k]
     scores, ids = built(np.arange(count), vectors).search(asked, k)
     assert ids.tolist() == order.tolist()
     assert np.array_equal(scores, np.take_along_axis(every, order, axis=1))
     held = rng.permutation(count)
-    assert np.array_equal(matrix.gathered_products(asked, held, vectors.__getitem__), every[:, held])
+    assert np.array_equal(
+        matrix.gathered_products(asked, held, vectors.__getitem__), every[:, held]
+    )
 
 
 def test_a_kind_that_cannot_hold_so_few_is_refused():
@@ -173,7 +199,10 @@ def test_codes_that_are_added_after_a_removal_are_those_of_a_new_index(kind):
     results = [search(index, vectors[:20], len(rest), nprobe=8) for index in (first, second)]
     orders = [np.argsort(found, axis=1) for _, found in results]
     scores, found = (
-        [np.take_along_axis(each[part], order, axis=1) for each, order in zip(results, orders, strict=True)]
+        [
+            np.take_along_axis(each[part], order, axis=1)
+            for each, order in zip(results, orders, strict=True)
+        ]
         for part in (0, 1)
     )
     assert found[0].tolist() == found[1].tolist()

@@ -42,7 +42,15 @@ def missing(action, *expected):
     assert all(part in said for part in expected), f"expected an error with {expected}, got {said}"
 
 
-for extra in ("faiss", "torch", "transformers", "sentence_transformers", "openai", "langchain_core", "llama_index"):
+for extra in (
+    "faiss",
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "openai",
+    "langchain_core",
+    "llama_index",
+):
     assert find_spec(extra) is None, f"{extra} is installed: this environment is not bare"
 assert Path(factoid.__file__).is_relative_to(sys.prefix), f"not the wheel: {factoid.__file__}"
 
@@ -62,16 +70,22 @@ with build_own_articles([Document(passage.text, passage.title)]) as articles:
     assert hit.unit.text == "Surtsey, a volcanic island", hit
 with TemporaryDirectory() as folder:
     dump = Path(folder, "dump.xml")
-    dump.write_text("<mediawiki><page><title>A</title><ns>0</ns><id>1</id></page></mediawiki>", encoding="utf-8")
+    dump.write_text(
+        "<mediawiki><page><title>A</title><ns>0</ns><id>1</id></page></mediawiki>", encoding="utf-8"
+    )
     assert [article.title for article in MediaWikiDump(dump)] == ["A"]
-missing(lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"')
+missing(
+    lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"'
+)
 missing(lambda: AnyGranularityRanker("any").rank("?", ["Here."]), 'pip install "factoid[models]"')
 missing(lambda: list(read_file("page.html")), 'pip install "factoid[documents]"')
 missing(lambda: __import__("langchain_factoid"), 'pip install "factoid[langchain]"')
 missing(lambda: __import__("llama_index_factoid"), 'pip install "factoid[llama-index]"')
 
 for package in ("factoid", "langchain_factoid", "llama_index_factoid"):
-    assert Path(find_spec(package).origin).with_name("py.typed").exists(), f"{package} ships no py.typed"
+    assert Path(find_spec(package).origin).with_name("py.typed").exists(), (
+        f"{package} ships no py.typed"
+    )
 
 articles, questions = load_encyclopedia(find_data())
 assert find_data().is_relative_to(sys.prefix)

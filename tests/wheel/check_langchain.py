@@ -33,19 +33,30 @@ class WordEmbeddings(Embeddings):
 
 
 for absent in ("torch", "transformers", "sentence_transformers", "llama_index"):
-    assert find_spec(absent) is None, f"{absent} is installed: this environment is not the one to test"
-assert Path(langchain_factoid.__file__).is_relative_to(sys.prefix), f"not the wheel: {langchain_factoid.__file__}"
+    assert find_spec(absent) is None, (
+        f"{absent} is installed: this environment is not the one to test"
+    )
+assert Path(langchain_factoid.__file__).is_relative_to(sys.prefix), (
+    f"not the wheel: {langchain_factoid.__file__}"
+)
 
-documents = [Document(PISA, metadata={"title": "Leaning Tower of Pisa"}), Document(VASA, metadata={"title": "Vasa"})]
+documents = [
+    Document(PISA, metadata={"title": "Leaning Tower of Pisa"}),
+    Document(VASA, metadata={"title": "Vasa"}),
+]
 with TemporaryDirectory() as folder:
     with MultiGranularFAISS(WordEmbeddings(), path=folder) as store:
         store.add_documents(documents)
         for granularity in ("passage", "sentence", "proposition"):
-            found = store.similarity_search("When did the warship Vasa sink?", k=1, granularity=granularity)
+            found = store.similarity_search(
+                "When did the warship Vasa sink?", k=1, granularity=granularity
+            )
             assert [document.page_content for document in found] == [VASA], (granularity, found)
     with MultiGranularFAISS(WordEmbeddings(), path=folder) as store:  # from disk
         retriever = MultiGranularRetriever(store=store, k=2)
-        assert [document.page_content for document in retriever.invoke("Who straightened the tower?")] == [PISA, VASA]
+        assert [
+            document.page_content for document in retriever.invoke("Who straightened the tower?")
+        ] == [PISA, VASA]
 
 facts = PropositionTextSplitter().split_documents(documents)
 assert len(facts) > len(documents), facts

@@ -30,7 +30,9 @@ def seeded(seed, articles):
         aliases = (f"Alias {number % 7}",) if number % 3 == 0 else ()
         metadata = {"number": number} if number % 4 else {}
         records.append(Article(title_of(number), text, aliases, links, metadata))
-        records.append(Redirect(f"Way {number}", title_of(number) if number % 6 else f"Way {number + 1}"))
+        records.append(
+            Redirect(f"Way {number}", title_of(number) if number % 6 else f"Way {number + 1}")
+        )
         if number % 50 == 0:
             records += [
                 Redirect(f"Round {number}", f"Round {number} back"),
@@ -51,7 +53,10 @@ def contents(path):
             "SELECT title, aliases, metadata, document_id, text FROM article JOIN body USING (id)"
         )
         articles = [(*row, zlib.decompress(text).decode()) for *row, text in rows]
-        meta = {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+        meta = {
+            key: json.loads(value)
+            for key, value in connection.execute("SELECT key, value FROM meta")
+        }
     return sorted(names), sorted(articles, key=repr), meta
 
 

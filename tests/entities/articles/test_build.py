@@ -18,7 +18,9 @@ from tests.entities.articles.records import leftovers, seeded
 
 def names_of(store, key):
     """Return the names of a key as their kinds, forms, titles and counts."""
-    return [(name.kind, name.form, name.title, name.count) for name in store.names([key]).get(key, [])]
+    return [
+        (name.kind, name.form, name.title, name.count) for name in store.names([key]).get(key, [])
+    ]
 
 
 def test_texts_metadata_and_what_was_left_out_come_back(path):
@@ -27,12 +29,22 @@ def test_texts_metadata_and_what_was_left_out_come_back(path):
 
         def __iter__(self):
             yield Article(
-                "A", " one\n\ntwo\tthree  four ", ("B",), metadata={"ü": [1, None, {"b": "c"}]}, document_id="7"
+                "A",
+                " one\n\ntwo\tthree  four ",
+                ("B",),
+                metadata={"ü": [1, None, {"b": "c"}]},
+                document_id="7",
             )
 
     report = build_articles(path, Source(), [], [Article("C", "y")], words=3)
     with ArticleStore(path) as store:
-        expected = Article("A", " one\n\ntwo\tthree", ("B",), metadata={"ü": [1, None, {"b": "c"}]}, document_id="7")
+        expected = Article(
+            "A",
+            " one\n\ntwo\tthree",
+            ("B",),
+            metadata={"ü": [1, None, {"b": "c"}]},
+            document_id="7",
+        )
         assert store.get("b") == expected
         assert store.get("C") == Article("C", "y")
         assert (store.stats()["words"], store.stats()["bytes"]) == (3, path.stat().st_size)
@@ -92,7 +104,13 @@ def test_counts_of_links_are_those_of_a_counter(path, monkeypatch):
 
 def test_links_through_redirects_count_for_the_article(build):
     links = ("the goal", "Way"), ("The Goal", "Goal"), ("Goal", "Way"), ("gone", "Nothing")
-    store = build([Article("Goal", "x", links=links), Redirect("Way", "Other way"), Redirect("Other_way", "Goal")])
+    store = build(
+        [
+            Article("Goal", "x", links=links),
+            Redirect("Way", "Other way"),
+            Redirect("Other_way", "Goal"),
+        ]
+    )
     assert names_of(store, "the goal") == [(NameKind.ANCHOR, "The Goal", "Goal", 2)]
     assert names_of(store, "goal") == [(NameKind.TITLE, "Goal", "Goal", 1)]
     assert names_of(store, "gone") == []
@@ -102,7 +120,10 @@ def test_links_through_redirects_count_for_the_article(build):
 def test_of_one_article_the_most_telling_name_comes_first_and_other_spellings_stay(build):
     title = "Mercury (planet)"
     store = build(
-        [Article(title, "x", ("Mercury", "mercury planet"), (("mercury", title),)), Redirect("MERCURY", title)]
+        [
+            Article(title, "x", ("Mercury", "mercury planet"), (("mercury", title),)),
+            Redirect("MERCURY", title),
+        ]
     )
     assert names_of(store, "mercury") == [
         (NameKind.REDIRECT, "MERCURY", title, 1),
@@ -150,7 +171,9 @@ def test_a_full_disk(path, monkeypatch):
     """SQLite takes a limit on the pages of a file as a full disk."""
     with monkeypatch.context() as patch:
         patch.setattr(build_module, "TABLES", f"{build_module.TABLES}; PRAGMA max_page_count = 20;")
-        with pytest.raises(StoreError, match=r"cannot be built: .*full.* Free some space and run again"):
+        with pytest.raises(
+            StoreError, match=r"cannot be built: .*full.* Free some space and run again"
+        ):
             build_articles(path, seeded(5, 400))
     assert not path.exists()
     assert leftovers(path) == []

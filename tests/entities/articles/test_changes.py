@@ -29,7 +29,9 @@ def entry(number, title, text="A text.", **metadata):
 
 
 def test_an_entry_is_added_replaced_and_deleted(path):
-    with build_own_articles([entry(1, "Tern 40", aliases=["T40"]), entry(2, "Seal")], path) as store:
+    with build_own_articles(
+        [entry(1, "Tern 40", aliases=["T40"]), entry(2, "Seal")], path
+    ) as store:
         retriever = EntityRetriever(store)
         add_own_articles(store, [entry(3, "Kite 7"), entry(1, "Tern 41", "New.", aliases=["T41"])])
         texts = [hit.text for hit in retriever.retrieve("is the t41 heavier than the kite 7?")]
@@ -50,17 +52,31 @@ def test_a_changed_file_is_the_one_that_would_be_built(tmp_path):
         for step in range(12):
             gone = chance.sample(sorted(documents), 2)
             store.delete(gone)
-            documents = {document_id: documents[document_id] for document_id in documents.keys() - {*gone}}
+            documents = {
+                document_id: documents[document_id] for document_id in documents.keys() - {*gone}
+            }
             more = [
-                entry(f"{step}-{at}", f"{chance.choice(names)} {step}{at}", f"{step}.", aliases=[chance.choice(names)])
+                entry(
+                    f"{step}-{at}",
+                    f"{chance.choice(names)} {step}{at}",
+                    f"{step}.",
+                    aliases=[chance.choice(names)],
+                )
                 for at in range(2)
             ]
             again = documents[chance.choice(sorted(documents))]
-            more.append(Document("Again.", again.title, id=again.id, metadata={"aliases": [f"A&{step}", "X-1"]}))
+            more.append(
+                Document(
+                    "Again.", again.title, id=again.id, metadata={"aliases": [f"A&{step}", "X-1"]}
+                )
+            )
             add_own_articles(store, more)
             documents |= {document.id: document for document in more}
     build_own_articles(documents.values(), tmp_path / "built").close()
-    (*rows, meta), (*expected, of_built) = contents(tmp_path / "changed"), contents(tmp_path / "built")
+    (*rows, meta), (*expected, of_built) = (
+        contents(tmp_path / "changed"),
+        contents(tmp_path / "built"),
+    )
     assert rows == expected
     assert meta.keys() == of_built.keys()
     assert (meta["articles"], meta["names"], meta["words"]) == (
@@ -73,17 +89,26 @@ def test_a_changed_file_is_the_one_that_would_be_built(tmp_path):
 def test_title_and_aliases_are_read_where_they_were(tmp_path):
     first = Document("A.", id="a", metadata={"term": "Tern", "names": ["T40"]})
     with build_own_articles([first], title_key="term", aliases_key="names") as store:
-        add_own_articles(store, [Document("B.", id="b", metadata={"term": "Kite", "names": ["K7"]})])
+        add_own_articles(
+            store, [Document("B.", id="b", metadata={"term": "Kite", "names": ["K7"]})]
+        )
         assert store.get("k7").title == "Kite"
-        swapped = [Document("C.", id=id_, metadata={"term": term}) for id_, term in (("a", "Kite"), ("b", "Tern"))]
+        swapped = [
+            Document("C.", id=id_, metadata={"term": term})
+            for id_, term in (("a", "Kite"), ("b", "Tern"))
+        ]
         add_own_articles(store, swapped)
         assert [store.get(title).document_id for title in ("Tern", "Kite")] == ["b", "a"]
 
 
-@pytest.mark.parametrize("record", [Redirect("Sao", "São"), Article("B", "x", links=(("town", "São"),))])
+@pytest.mark.parametrize(
+    "record", [Redirect("Sao", "São"), Article("B", "x", links=(("town", "São"),))]
+)
 def test_a_store_with_redirects_or_links_is_not_changed(build, record):
     store = build([Article("São", "Old.", document_id="1"), record])
-    with pytest.raises(InvalidInputError, match="redirects or links, which a change would lose: build it again"):
+    with pytest.raises(
+        InvalidInputError, match="redirects or links, which a change would lose: build it again"
+    ):
         store.delete(["1"])
 
 
@@ -106,8 +131,14 @@ def test_a_number_keeps_its_article(path):
             lambda store: add_own_articles(store, [entry(9, "Tern 40")]),
             "several articles would have the title 'Tern 40'",
         ),
-        (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "and a text, got .*'Kite'"),
-        (lambda store: add_own_articles(store, [entry(9, "K"), entry(9, "L")]), "'d9' was given twice"),
+        (
+            lambda store: add_own_articles(store, [entry(9, "Kite", " ")]),
+            "and a text, got .*'Kite'",
+        ),
+        (
+            lambda store: add_own_articles(store, [entry(9, "K"), entry(9, "L")]),
+            "'d9' was given twice",
+        ),
     ],
 )
 def test_what_cannot_be_changed_changes_nothing(path, change, message):
@@ -130,8 +161,14 @@ def test_readers_go_on_while_it_changes(path):
         ArticleStore(path) as other,
         ThreadPoolExecutor(8) as executor,
     ):
-        reads = [executor.submit(lambda: {store.get("tern").title for _ in range(1000)}) for _ in range(3)]
-        writes = [executor.submit(add_own_articles, store, [entry(number, f"W{number}")]) for number in range(10, 14)]
+        reads = [
+            executor.submit(lambda: {store.get("tern").title for _ in range(1000)})
+            for _ in range(3)
+        ]
+        writes = [
+            executor.submit(add_own_articles, store, [entry(number, f"W{number}")])
+            for number in range(10, 14)
+        ]
         for _ in range(3):
             store.delete(["d2"])
             add_own_articles(store, [entry(2, "Kite")])
@@ -166,7 +203,9 @@ def tenants():
 )
 def test_tenants_see_their_own_articles_only(tenants, condition, expected):
     question = "how long does a refund of the heron sensor take?"
-    assert [hit.unit.text for hit in EntityRetriever(tenants, filter=condition).retrieve(question)] == expected
+    assert [
+        hit.unit.text for hit in EntityRetriever(tenants, filter=condition).retrieve(question)
+    ] == expected
     hits = EntityRetriever(tenants, TitleLinker(tenants)).retrieve(question, filter=condition)
     assert [hit.unit.text for hit in hits] == expected
     assert not any(hit.mention.ambiguous for hit in hits)

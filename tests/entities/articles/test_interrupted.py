@@ -41,7 +41,9 @@ build_articles(sys.argv[1], records(), resume="seeded")
 def test_killed(path, moment):
     build_articles(path.with_name("undisturbed"), seeded(5, 400), resume="seeded")
     command = [sys.executable, "-c", KILLED, str(path), str(moment)]
-    process = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, cwd=ROOT, timeout=60)
+    process = subprocess.run(
+        command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, cwd=ROOT, timeout=60
+    )
     assert process.returncode == -signal.SIGKILL, process.stderr
     assert not path.exists()
     build_articles(path, seeded(5, 400), resume="seeded")
@@ -73,7 +75,9 @@ class Interrupted:
         ({}, {}, 50),
     ],
 )
-def test_goes_on_after_the_last_batch_if_the_arguments_are_the_same(path, monkeypatch, before, after, given):
+def test_goes_on_after_the_last_batch_if_the_arguments_are_the_same(
+    path, monkeypatch, before, after, given
+):
     monkeypatch.setattr(build, "_MOST_RECORDS", 10)
     build_articles(path, [Article("Old", "x")])
     first = [Article("First", "x")]

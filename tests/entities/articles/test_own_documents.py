@@ -16,14 +16,26 @@ FEE = {"aliases": ["late fee", "DF", None, " "], "page": 3}
 @pytest.mark.parametrize(
     ("document", "article"),
     [
-        (Document("A fee.", "Fee", id="1", metadata=FEE), Article("Fee", "A fee.", ("late fee", "DF"), (), FEE, "1")),
+        (
+            Document("A fee.", "Fee", id="1", metadata=FEE),
+            Article("Fee", "A fee.", ("late fee", "DF"), (), FEE, "1"),
+        ),
         (
             Document("Owes.", id="2", metadata={"title": "Debtor", "aliases": None}),
             Article("Debtor", "Owes.", (), (), {"title": "Debtor", "aliases": None}, "2"),
         ),
         (
-            Document("Money.", "Debt", id="3", metadata={"aliases": "debts; dues|d", "title": "other"}),
-            Article("Debt", "Money.", ("debts", "dues", "d"), (), {"aliases": "debts; dues|d", "title": "other"}, "3"),
+            Document(
+                "Money.", "Debt", id="3", metadata={"aliases": "debts; dues|d", "title": "other"}
+            ),
+            Article(
+                "Debt",
+                "Money.",
+                ("debts", "dues", "d"),
+                (),
+                {"aliases": "debts; dues|d", "title": "other"},
+                "3",
+            ),
         ),
     ],
 )
@@ -43,7 +55,11 @@ def test_other_keys():
         (Document("x", id="7"), {}, r"document 1 \(id '7'\) has no title"),
         (Document("x", metadata={"title": ["A"]}), {}, r"has no title.*got \['A'\]"),
         (Document("x", "A"), {"title_key": "term"}, r"expected metadata\['term'\], got ''"),
-        (Document("x", "A", metadata={"aliases": {"b": 1}}), {}, "the aliases of 'A' must be a list of strings"),
+        (
+            Document("x", "A", metadata={"aliases": {"b": 1}}),
+            {},
+            "the aliases of 'A' must be a list of strings",
+        ),
         ("x", {}, "document 1 is not a factoid.Document, got str"),
     ],
 )
@@ -54,7 +70,9 @@ def test_documents_that_cannot_be_used(document, options, said):
 
 def test_a_table_and_lines_give_the_same_articles(tmp_path):
     table, lines = tmp_path / "a.csv", tmp_path / "a.jsonl"
-    table.write_text('id,part,text,aliases\n1,4711,"Pumps, slowly.",4712\n2,T40,Seals.,T-40; the Tern\n')
+    table.write_text(
+        'id,part,text,aliases\n1,4711,"Pumps, slowly.",4712\n2,T40,Seals.,T-40; the Tern\n'
+    )
     lines.write_text(
         '{"id": 1, "part": 4711, "text": "Pumps, slowly.", "aliases": ["4712"]}\n'
         '{"id": 2, "part": "T40", "text": "Seals.", "aliases": ["T-40", "the Tern"]}\n'

@@ -74,10 +74,20 @@ def test_names_of_many_keys(store):
 
 
 def test_counts(store):
-    assert list(store.titles()) == [record.title for record in RECORDS if isinstance(record, Article)]
+    assert list(store.titles()) == [
+        record.title for record in RECORDS if isinstance(record, Article)
+    ]
     stats = store.stats()
     assert stats["articles"] == len(store) == 9
-    counts = {"title": 9, "redirect": 2, "alias": 5, "unaccented": 3, "squeezed": 1, "anchor": 0, "base": 2}
+    counts = {
+        "title": 9,
+        "redirect": 2,
+        "alias": 5,
+        "unaccented": 3,
+        "squeezed": 1,
+        "anchor": 0,
+        "base": 2,
+    }
     assert stats["names"] == {**counts, "part": 1, "capital_part": 1}
 
 
@@ -121,7 +131,9 @@ def followed(redirects, titles):
 )
 def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
     path = tmp_path_factory.mktemp("redirects") / "a"
-    records = [Redirect(*pair) for pair in redirects] + [Article(title, "x") for title in [*sorted(titles), "End"]]
+    records = [Redirect(*pair) for pair in redirects] + [
+        Article(title, "x") for title in [*sorted(titles), "End"]
+    ]
     report = build_articles(path, records)
     resolved = followed(redirects, titles)
     inside = sum(title in titles for _, title in resolved)

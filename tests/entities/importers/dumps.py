@@ -19,7 +19,12 @@ TAIL = "</mediawiki>\n"
 
 
 def page(
-    title: str, text: str = "", *, ns: int | None = 0, redirect: str | None = None, model: str = "wikitext"
+    title: str,
+    text: str = "",
+    *,
+    ns: int | None = 0,
+    redirect: str | None = None,
+    model: str = "wikitext",
 ) -> str:
     """A page as an export writes it."""
     return (

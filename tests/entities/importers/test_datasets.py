@@ -25,13 +25,16 @@ def test_kilt(tmp_path):
     (tmp_path / "kilt.json").write_text(KILT)
     ids = {"id": "1", "wikidata_id": "Q165"}
     assert list(read_kilt(tmp_path / "kilt.json")) == [
-        Article("Sea", "Salt.\nNorth Sea\n1. One", ("Ocean", "main"), (("salt", "Table salt"),), ids),
+        Article(
+            "Sea", "Salt.\nNorth Sea\n1. One", ("Ocean", "main"), (("salt", "Table salt"),), ids
+        ),
         Article("Lake", "Sweet."),
     ]
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[1]", '{"wikipedia_title": "A"}', '{"wikipedia_title": 3, "text": ["A"]}', '{"a": NaN}']
+    "line",
+    ["{", "[1]", '{"wikipedia_title": "A"}', '{"wikipedia_title": 3, "text": ["A"]}', '{"a": NaN}'],
 )
 def test_a_damaged_line_is_named(tmp_path, line):
     (tmp_path / "kilt.json").write_text(f"{KILT}{line}\n")
@@ -41,7 +44,9 @@ def test_a_damaged_line_is_named(tmp_path, line):
 
 def test_a_damaged_archive_is_named(tmp_path):
     (tmp_path / "kilt.json.gz").write_bytes(gzip.compress(KILT.encode())[:-9])
-    with pytest.raises(UnreadableFileError, match=r"kilt\.json\.gz is damaged or cut short after line \d"):
+    with pytest.raises(
+        UnreadableFileError, match=r"kilt\.json\.gz is damaged or cut short after line \d"
+    ):
         list(read_kilt(tmp_path / "kilt.json.gz"))
 
 
@@ -52,7 +57,9 @@ def write_parquet(path, **columns):
 
 def test_rows_of_parquet(tmp_path):
     path = tmp_path / "a.parquet"
-    write_parquet(path, id=["1", "2"], url=["u", "v"], title=["A", "B"], text=["x", "y"], more=[1, 2])
+    write_parquet(
+        path, id=["1", "2"], url=["u", "v"], title=["A", "B"], text=["x", "y"], more=[1, 2]
+    )
     assert list(read_parquet(path)) == [
         Article("A", "x", metadata={"id": "1", "url": "u"}),
         Article("B", "y", metadata={"id": "2", "url": "v"}),
@@ -65,7 +72,10 @@ def test_rows_of_parquet(tmp_path):
     ("columns", "message"),
     [
         ({"title": ["A"]}, "expected the columns title and text, got title"),
-        ({"title": ["A", "B"], "text": ["x", None]}, r"a\.parquet, row 2: text must be a str, got NoneType"),
+        (
+            {"title": ["A", "B"], "text": ["x", None]},
+            r"a\.parquet, row 2: text must be a str, got NoneType",
+        ),
     ],
 )
 def test_parquet_without_texts(tmp_path, columns, message):
@@ -87,11 +97,15 @@ def test_long_texts_are_refused(tmp_path):
     limits = ReadLimits(unpacked_bytes=1000)
     path = tmp_path / "kilt.json.gz"
     path.write_bytes(gzip.compress(KILT.encode() + b"0" * 2000))
-    with pytest.raises(UnreadableFileError, match=r"kilt\.json\.gz:4: the line has more than 1,000 bytes"):
+    with pytest.raises(
+        UnreadableFileError, match=r"kilt\.json\.gz:4: the line has more than 1,000 bytes"
+    ):
         list(read_kilt(path, limits=limits))
     path = tmp_path / "a.parquet"
     write_parquet(path, title=["A", "B"], text=["x", "y" * 1001])
-    with pytest.raises(UnreadableFileError, match=r"a\.parquet, row 2: the text has more than 1,000 characters"):
+    with pytest.raises(
+        UnreadableFileError, match=r"a\.parquet, row 2: the text has more than 1,000 characters"
+    ):
         list(read_parquet(path, limits=limits))
 
 

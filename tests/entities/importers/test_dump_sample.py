@@ -40,5 +40,7 @@ MARKUP = {
 @pytest.mark.parametrize("kind", MARKUP)
 def test_the_sample_has_no_markup_left(sample: list[Article | Redirect], kind: str) -> None:
     texts = [record.text for record in sample if isinstance(record, Article)]
-    marks = ((text, match) for text in texts for match in re.finditer(MARKUP[kind], text, re.MULTILINE))
+    marks = (
+        (text, match) for text in texts for match in re.finditer(MARKUP[kind], text, re.MULTILINE)
+    )
     assert [text[max(0, match.start() - 30) : match.end() + 30] for text, match in marks] == []

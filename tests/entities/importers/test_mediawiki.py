@@ -31,7 +31,10 @@ PAGES = [
     page("WP:K", redirect="Wikipedia:Kilns"),
     page("Kiln (disambiguation)", "* [[Kiln]], an oven\n* [[Kiln, Mississippi]]"),
     page("KLN", "'''KLN''' may be\n* [[Kiln]]\n{{disambig}}"),
-    page("Glaze", "[[Datei:Glaze.png|thumb|A [[pot]]]]A '''glaze''' is glass.{{disambiguation needed}}"),
+    page(
+        "Glaze",
+        "[[Datei:Glaze.png|thumb|A [[pot]]]]A '''glaze''' is glass.{{disambiguation needed}}",
+    ),
     page("Kiln data", "{}", model="json"),
     page("Oven", redirect="Kiln#Types of oven"),
     page("Empty", "{{Infobox|a=b}}"),
@@ -81,7 +84,9 @@ def test_skipping_gives_the_rest_of_several_files_and_cleans_no_more(
     records = list(source)
     assert titles(records)[-2:] == ["Empty", "Second"]
     cleaned: list[str] = []
-    monkeypatch.setattr("factoid.entities.importers.mediawiki.strip_tags", lambda text: cleaned.append(text) or text)
+    monkeypatch.setattr(
+        "factoid.entities.importers.mediawiki.strip_tags", lambda text: cleaned.append(text) or text
+    )
     for skip in (1, 3, 8):
         assert titles(source.read(skip)) == titles(records[skip:])
     cleaned.clear()
@@ -94,8 +99,12 @@ def multistream(data: bytes) -> bytes:
     return bz2.compress(data[:half]) + bz2.compress(data[half:])
 
 
-@pytest.mark.parametrize(("pack", "ending"), [(gzip.compress, ".gz"), (multistream, ".bz2"), (lzma.compress, ".xz")])
-def test_packed_dumps_read_as_plain_ones(file: Path, pack: Callable[[bytes], bytes], ending: str) -> None:
+@pytest.mark.parametrize(
+    ("pack", "ending"), [(gzip.compress, ".gz"), (multistream, ".bz2"), (lzma.compress, ".xz")]
+)
+def test_packed_dumps_read_as_plain_ones(
+    file: Path, pack: Callable[[bytes], bytes], ending: str
+) -> None:
     packed = file.with_name(f"wiki.xml{ending}")
     packed.write_bytes(pack(file.read_bytes()))
     assert list(MediaWikiDump(packed)) == list(MediaWikiDump(file))
@@ -103,7 +112,10 @@ def test_packed_dumps_read_as_plain_ones(file: Path, pack: Callable[[bytes], byt
 
 def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     path = tmp_path / "many.xml"
-    pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(750))
+    pages = (
+        page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].")
+        for number in range(750)
+    )
     path.write_bytes(dump(*pages))
     records = list(MediaWikiDump(path, workers=2))
     assert records == list(MediaWikiDump(path))
@@ -122,7 +134,9 @@ def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize(("pack", "ending"), [(bytes, ""), (gzip.compress, ".gz"), (multistream, ".bz2")])
+@pytest.mark.parametrize(
+    ("pack", "ending"), [(bytes, ""), (gzip.compress, ".gz"), (multistream, ".bz2")]
+)
 def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(
     tmp_path: Path, pack: Callable[[bytes], bytes], ending: str
 ) -> None:
@@ -142,7 +156,8 @@ def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(
 
 
 BOMB = "<!DOCTYPE mediawiki [" + "".join(
-    f'<!ENTITY e{number} "{f"&e{number - 1};" * 20 if number else "x" * 1000}">' for number in range(8)
+    f'<!ENTITY e{number} "{f"&e{number - 1};" * 20 if number else "x" * 1000}">'
+    for number in range(8)
 )
 
 
@@ -151,12 +166,17 @@ BOMB = "<!DOCTYPE mediawiki [" + "".join(
     [
         (b"", "no element found"),
         (b"<html><body/></html>", "begins with <html>"),
-        ((BOMB + "]>" + HEAD + page("Bomb", "BOMB").replace("BOMB", "&e7;") + TAIL).encode(), "amplification"),
+        (
+            (BOMB + "]>" + HEAD + page("Bomb", "BOMB").replace("BOMB", "&e7;") + TAIL).encode(),
+            "amplification",
+        ),
         (dump(page("A", "x")).replace(b">x<", b">&unknown;<"), "undefined entity"),
         (bz2.compress(dump(page("A", "x")))[:4] + b"garbage of some length", "syntax error"),
     ],
 )
-def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, expected: str) -> None:
+def test_other_files_are_refused_with_a_reason(
+    tmp_path: Path, content: bytes, expected: str
+) -> None:
     path = tmp_path / "other.xml"
     path.write_bytes(content)
     records, message = read_until_error(path)
@@ -166,7 +186,9 @@ def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, e
 
 
 def test_the_last_of_several_revisions_is_read(file: Path) -> None:
-    twice = page("A", "new").replace("<revision>", "<revision><id>1</id><text>old</text></revision><revision>")
+    twice = page("A", "new").replace(
+        "<revision>", "<revision><id>1</id><text>old</text></revision><revision>"
+    )
     file.write_bytes(dump(twice))
     assert list(MediaWikiDump(file)) == [Article("A", "new", metadata=NUMBERS)]
 
@@ -175,7 +197,9 @@ def test_the_last_of_several_revisions_is_read(file: Path) -> None:
 @pytest.mark.parametrize("place", ["<id>7</id>", "<id>70</id>"])
 def test_ids_that_are_none(tmp_path, place, number):
     path = tmp_path / "dump.xml"
-    path.write_bytes(dump(page("Kiln", "A."), page("Oven", "B.").replace(place, f"<id>{number}</id>")))
+    path.write_bytes(
+        dump(page("Kiln", "A."), page("Oven", "B.").replace(place, f"<id>{number}</id>"))
+    )
     records, message = read_until_error(path)
     assert [record.title for record in records] == ["Kiln"]
     assert "damaged after the page 'Oven'" in message
@@ -185,7 +209,9 @@ def test_ids_that_are_none(tmp_path, place, number):
 @pytest.mark.parametrize("encoding", ["utf-7", "shift_jis", "no-such", "base64", "idna"])
 def test_encodings_that_expat_does_not_know(tmp_path, encoding):
     path = tmp_path / "dump.xml"
-    path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + dump(page("Kiln", "A.")))
+    path.write_bytes(
+        f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + dump(page("Kiln", "A."))
+    )
     records, message = read_until_error(path)
     assert (records, "is not a MediaWiki XML export" in message) == ([], True)
 
@@ -204,21 +230,30 @@ def test_a_dump_may_be_long_but_not_one_page(tmp_path: Path) -> None:
     path.write_bytes(bz2.compress(dump(*short)))
     assert len(list(MediaWikiDump(path, limits=limits))) == 100
     with bz2.open(path, "wb") as out:
-        out.write(dump(*short)[: -len(TAIL)] + b"<page><title>Long</title><ns>0</ns><revision><text>")
+        out.write(
+            dump(*short)[: -len(TAIL)] + b"<page><title>Long</title><ns>0</ns><revision><text>"
+        )
         out.write(b"Salt " * 1_000_000)
     records: list[Article | Redirect] = []
-    message = r"wiki\.xml\.bz2: a page has more than 100,000 bytes\. .*, or --limit unpacked_bytes=…"
+    message = (
+        r"wiki\.xml\.bz2: a page has more than 100,000 bytes\. .*, or --limit unpacked_bytes=…"
+    )
     with pytest.raises(UnreadableFileError, match=message):
         records.extend(MediaWikiDump(path, limits=limits))
     assert len(records) == 100
 
 
-@pytest.mark.parametrize("rest", [b"<page>" * 300_000, b"<page a='" + b"x" * 5_000_000, b"<!--" + b"x" * 5_000_000])
+@pytest.mark.parametrize(
+    "rest", [b"<page>" * 300_000, b"<page a='" + b"x" * 5_000_000, b"<!--" + b"x" * 5_000_000]
+)
 def test_what_is_no_page_is_bounded_too(tmp_path: Path, rest: bytes) -> None:
     path = tmp_path / "wiki.xml"
     path.write_bytes(HEAD.encode() + rest)
     limits = ReadLimits(unpacked_bytes=1_000_000)
-    with pytest.raises(UnreadableFileError, match=r"elements are nested more than 200 deep|more than 1,000,000 bytes"):
+    with pytest.raises(
+        UnreadableFileError,
+        match=r"elements are nested more than 200 deep|more than 1,000,000 bytes",
+    ):
         list(MediaWikiDump(path, limits=limits))
 
 

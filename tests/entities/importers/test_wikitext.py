@@ -30,7 +30,10 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         ("[[Kiln]]s and [[oven|hot ovens]].", "Kilns and hot ovens."),
         ("[[Mercury (planet)|]], [[|x]].", "Mercury (planet), x."),
         ("See [[:Kategorie:Ovens]] and [[#History|below]].", "See Kategorie:Ovens and below."),
-        ("A[[Kategorie:Ovens]][[fr:Four]][[Datei:A.png|thumb|An [[oven]] and [http://x.org a link]]] b.", "A b."),
+        (
+            "A[[Kategorie:Ovens]][[fr:Four]][[Datei:A.png|thumb|An [[oven]] and [http://x.org a link]]] b.",
+            "A b.",
+        ),
         ("[[wikt:kiln|kiln]] [[:fr:Four|four]] [[Kiln#Types]]", "kiln four Kiln"),
         ("[http://x.org the page], [http://x.org], http://x.org.", "the page."),
         # Notes, comments, other elements
@@ -44,7 +47,10 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         ("<gallery>\nA.png|An oven\n</gallery>\nText.", "Text."),
         ("2 &lt; 3, 5&nbsp;km, &ndash;, AT&amp;T", "2 < 3, 5 km, –, AT&T"),
         ("__NOTOC__Text.", "Text."),
-        ("where <math>E = m\n c^{2}</math>, <ce>Fe^3+</ce> and <math>1", "where E = m c^{2}, Fe^3+ and 1"),
+        (
+            "where <math>E = m\n c^{2}</math>, <ce>Fe^3+</ce> and <math>1",
+            "where E = m c^{2}, Fe^3+ and 1",
+        ),
         # Tables and boxes
         ('{| class="a"\n! h\n|-\n| {{x|}} || b\n|}\nText.', "Text."),
         ("{{Infobox\n| a = {{b\n|}}\n| c = [[d]]\n}}\nText.", "Text."),
@@ -54,7 +60,10 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         ("One\ntwo\n\nthree", "One two\n\nthree"),
         ("* one\n** two\n# three\n\n: in", "one\ntwo\nthree\nin"),
         ("Text.\n== A ''b'' ==\n=== C ===\nMore.\n== Empty ==\n", "Text.\n\nA b\n\nC\n\nMore."),
-        ("Text.\n== See also ==\n* [[x]]\n=== Sub ===\ny\n== After ==\nMore.", "Text.\n\nAfter\n\nMore."),
+        (
+            "Text.\n== See also ==\n* [[x]]\n=== Sub ===\ny\n== After ==\nMore.",
+            "Text.\n\nAfter\n\nMore.",
+        ),
         # What templates leave
         ("Kiln ({{IPAc-en|k}}; from {{x}}, ) is.", "Kiln (from) is."),
         ("Kiln ({{IPAc-en|k}} or {{x}}) is {{cn}}.", "Kiln is."),
@@ -106,10 +115,22 @@ def test_templates_that_are_words(template: str, expected: str) -> None:
         ("[[|x]] [[#Types]] [[]] [[ ]]", []),
         ("[[:Kiln]] [[/sub]]", [("Kiln", "Kiln"), ("/sub", "/sub")]),
         ("[[Kategorie:A]] [[category:A]] [[fr:Four]]", []),
-        ("[[Datei:A.png|thumb|the [[kiln]] and [[oven|an oven]]]]", [("kiln", "Kiln"), ("an oven", "Oven")]),
-        ("{{Infobox|a=[[kiln]]}}<ref>[[Press]]</ref><!-- [[x]] --><nowiki>[[y]]</nowiki>", [("kiln", "Kiln")]),
-        ("[[Re:Zero]] [[2001: A Space Odyssey]]", [("Re:Zero",) * 2, ("2001: A Space Odyssey",) * 2]),
-        ("[[kiln|''the'' <b>big</b> {{nowrap|hot kiln}} &amp; co]]", [("the big hot kiln & co", "Kiln")]),
+        (
+            "[[Datei:A.png|thumb|the [[kiln]] and [[oven|an oven]]]]",
+            [("kiln", "Kiln"), ("an oven", "Oven")],
+        ),
+        (
+            "{{Infobox|a=[[kiln]]}}<ref>[[Press]]</ref><!-- [[x]] --><nowiki>[[y]]</nowiki>",
+            [("kiln", "Kiln")],
+        ),
+        (
+            "[[Re:Zero]] [[2001: A Space Odyssey]]",
+            [("Re:Zero",) * 2, ("2001: A Space Odyssey",) * 2],
+        ),
+        (
+            "[[kiln|''the'' <b>big</b> {{nowrap|hot kiln}} &amp; co]]",
+            [("the big hot kiln & co", "Kiln")],
+        ),
         ("[[logogram|[L]ogographic]] [[AT&amp;T]]", [("[L]ogographic", "Logogram"), ("AT&T",) * 2]),
         ("[[broken|a [[kiln]]", [("kiln", "Kiln")]),
     ],
@@ -125,7 +146,11 @@ def test_links_are_pairs_of_text_and_title(wikitext: str, expected: list[tuple[s
         ("Kiln", "{{Disambiguation|geo}}", True),
         ("Kiln", "{{Letter–number combination disambiguation}}{{letter disambiguation}}", True),
         ("Kiln", "{{Begriffsklärung}}", True),
-        ("Kiln", "a {{disambiguation needed|date=x}} {{dablink|x}} {{about|x}} {{Distinguish|y}}", False),
+        (
+            "Kiln",
+            "a {{disambiguation needed|date=x}} {{dablink|x}} {{about|x}} {{Distinguish|y}}",
+            False,
+        ),
         ("Disambiguation", "The word.", False),
     ],
 )
@@ -134,7 +159,9 @@ def test_disambiguation_pages(title: str, wikitext: str, expected: bool) -> None
 
 
 def test_reading_stops_when_there_are_enough_words() -> None:
-    page = "\n\n".join(f"{{{{box|{number}}}}}\nParagraph '''{number}''' has five words." for number in range(100))
+    page = "\n\n".join(
+        f"{{{{box|{number}}}}}\nParagraph '''{number}''' has five words." for number in range(100)
+    )
     whole = text(page)
     for words in (1, 5, 6, 50, 499, 500):
         some = text(page, words)
@@ -147,7 +174,9 @@ def test_reading_stops_when_there_are_enough_words() -> None:
 SAFE = st.text(string.ascii_letters + string.digits + " ,äé日", max_size=30)
 PIECES = st.sampled_from(
     "{{|}}|[[|]]|{\\||}|'''|''|<ref>|</ref>|<ref/>|<!--|-->|<nowiki>|</nowiki>|<b>|==|\n|\n\n|*|:|#|[http://x |]|&nbsp;|{{{|"
-    "}}}|<math>|</math>|(|)|__TOC__|[[Datei:a\\|b|{{lang\\|fr\\||{{convert\\|".replace("\\|", "\0").split("|")
+    "}}}|<math>|</math>|(|)|__TOC__|[[Datei:a\\|b|{{lang\\|fr\\||{{convert\\|".replace(
+        "\\|", "\0"
+    ).split("|")
 ).map(lambda piece: piece.replace("\0", "|"))
 
 
@@ -165,4 +194,6 @@ def test_damaged_markup_is_survived(wikitext: str) -> None:
 @settings(deadline=None)
 @given(st.lists(st.text(string.ascii_letters + "äé日 ", min_size=1).filter(str.strip), min_size=1))
 def test_plain_paragraphs_stay_as_they_are(paragraphs: list[str]) -> None:
-    assert text("\n\n".join(paragraphs)) == "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    assert text("\n\n".join(paragraphs)) == "\n\n".join(
+        " ".join(paragraph.split()) for paragraph in paragraphs
+    )

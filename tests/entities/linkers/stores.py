@@ -20,14 +20,20 @@ def make_store(
     anchors: Iterable[tuple[str, str, int]] = (),
 ) -> ArticleStore:
     """Build a store of some titles (and their texts), names of other kinds to titles, and counts of links, and open it."""
-    texts = articles if isinstance(articles, Mapping) else {title: f"About {title}." for title in articles}
+    texts = (
+        articles
+        if isinstance(articles, Mapping)
+        else {title: f"About {title}." for title in articles}
+    )
     first = next(iter(texts))
     records: list[Record] = [
         Article(
             title,
             text,
             aliases=tuple(form for form, of in aliases if of == title),
-            links=tuple((form, to) for form, to, count in anchors for _ in range(count)) if title == first else (),
+            links=tuple((form, to) for form, to, count in anchors for _ in range(count))
+            if title == first
+            else (),
         )
         for title, text in texts.items()
     ]
@@ -38,7 +44,9 @@ def make_store(
 
 def glossary(*titles: str, **texts: str) -> ArticleStore:
     """Make a store of one's own entries, with a text for those that need one."""
-    return build_own_articles([Document(texts.get(title, "Text."), title) for title in (*titles, *texts)])
+    return build_own_articles(
+        [Document(texts.get(title, "Text."), title) for title in (*titles, *texts)]
+    )
 
 
 def links(linker: EntityLinker, text: str) -> dict[str, str]:

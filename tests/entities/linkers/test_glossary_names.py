@@ -8,19 +8,30 @@ from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import glossary, links
 
 TERMS = """one-time password|first aid|last mile|out of stock|same-day delivery|over the counter|down payment|up-time
-on-call duty|off-grid system|after-sales service|no-load loss|all-risk insurance|Heron|State|Seal""".replace("\n", "|")
+on-call duty|off-grid system|after-sales service|no-load loss|all-risk insurance|Heron|State|Seal""".replace(
+    "\n", "|"
+)
 
 
 @pytest.fixture(scope="module")
 def terms():
     with glossary(
-        *TERMS.split("|"), "4711", "e12", "2", "Duty Cycle", "impeller", "Switch", "Assembly line", "Gas"
+        *TERMS.split("|"),
+        "4711",
+        "e12",
+        "2",
+        "Duty Cycle",
+        "impeller",
+        "Switch",
+        "Assembly line",
+        "Gas",
     ) as store:
         yield store
 
 
 @pytest.mark.parametrize(
-    "question", ["how is the {} changed", "Does Heron need the {}?", "What is {}?", "Which {} is it?"]
+    "question",
+    ["how is the {} changed", "Does Heron need the {}?", "What is {}?", "Which {} is it?"],
 )
 def test_names_that_begin_with_a_function_word(terms, question):
     heron = {"Heron": "Heron"} if "Heron" in question else {}
@@ -43,11 +54,21 @@ def test_names_that_begin_with_a_function_word(terms, question):
         ("What is 2?", {"2": "2"}),
         # without a capital, and plurals
         ("Did Anna approve the duty cycle?", {"duty cycle": "Duty Cycle"}),
-        ("Are duty cycles of impellers long?", {"duty cycles": "Duty Cycle", "impellers": "impeller"}),
-        ("how do switches and assembly lines differ", {"switches": "Switch", "assembly lines": "Assembly line"}),
+        (
+            "Are duty cycles of impellers long?",
+            {"duty cycles": "Duty Cycle", "impellers": "impeller"},
+        ),
+        (
+            "how do switches and assembly lines differ",
+            {"switches": "Switch", "assembly lines": "Assembly line"},
+        ),
         ("Is a gas a ga?", {"gas": "Gas"}),
         ("Is it so?", {}),
     ],
 )
 def test_what_is_linked(terms, question, expected):
-    assert links(TitleLinker(terms), question) == links(TitleLinker(terms, lower_case=True), question) == expected
+    assert (
+        links(TitleLinker(terms), question)
+        == links(TitleLinker(terms, lower_case=True), question)
+        == expected
+    )

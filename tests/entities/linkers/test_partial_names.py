@@ -61,7 +61,11 @@ def test_names_in_part(store, question, expected):
 
 def test_a_part_is_never_above_a_whole_name_and_scores_lower_where_it_is_ambiguous(store):
     (whole,) = TitleLinker(store).link("how long does the v12 run")
-    assert (whole.title, whole.match, [c.title for c in whole.candidates]) == ("V12", Match.NAME, ["V12"])
+    assert (whole.title, whole.match, [c.title for c in whole.candidates]) == (
+        "V12",
+        Match.NAME,
+        ["V12"],
+    )
     (part,) = TitleLinker(store).link("Where does Smith live?")
     assert (part.ambiguous, part.score) == (True, pytest.approx(0.55 / 2))
     assert {candidate.title for candidate in part.candidates} == {"Mary Smith", "Anna Smith"}

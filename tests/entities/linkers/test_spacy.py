@@ -39,7 +39,11 @@ def test_titles_of_identifiers_then_texts(nlp):
     titles = {"Q937": "Albert_Einstein", "Q0": None}
     texts = {"the Ulm": "The Ulm", "Bern": "Bern", "Atlantis": "Atlantis"}
     expected = {"Einstein": "Albert Einstein", **texts, "1905": "1905"}
-    assert links(SpacyLinker(nlp, titles), TEXT) == links(SpacyLinker(nlp, titles.get), TEXT) == expected
+    assert (
+        links(SpacyLinker(nlp, titles), TEXT)
+        == links(SpacyLinker(nlp, titles.get), TEXT)
+        == expected
+    )
     assert links(SpacyLinker(nlp, titles, labels={"GPE"}), TEXT) == texts
     assert links(SpacyLinker(nlp), TEXT)["Einstein"] == "Einstein"
 
@@ -48,7 +52,10 @@ def test_identifiers_of_an_entity_ruler():
     nlp = spacy.blank("en")
     ruler = nlp.add_pipe("entity_ruler")
     ruler.add_patterns(
-        [{"label": "PERSON", "pattern": "Albert", "id": "einstein"}, {"label": "GPE", "pattern": "Bern", "id": "other"}]
+        [
+            {"label": "PERSON", "pattern": "Albert", "id": "einstein"},
+            {"label": "GPE", "pattern": "Bern", "id": "other"},
+        ]
     )
     linker = SpacyLinker(nlp, {"einstein": "Albert Einstein"})
     assert links(linker, "Was Albert in Bern?") == {"Albert": "Albert Einstein", "Bern": "Bern"}

@@ -9,7 +9,18 @@ from factoid.entities import build_own_articles
 from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import glossary, links, make_store
 
-NAMES = ["T40", "Tern 40", "ISO 9001", "WD-40", "NASA", "A4", "Tern 50", "Tern50", "X-20 B", "São Paulo"]
+NAMES = [
+    "T40",
+    "Tern 40",
+    "ISO 9001",
+    "WD-40",
+    "NASA",
+    "A4",
+    "Tern 50",
+    "Tern50",
+    "X-20 B",
+    "São Paulo",
+]
 NAMES += ["Łódź", "Müller (bus)", "Résumé", "Resume", "Munster", "Iğdır", "Türkiye"]
 NAMES += ["Öster Rund Verein (ÖRV)", "Hawaiʻi", "Marks and Co"]
 FOUND = [
@@ -33,7 +44,9 @@ FOUND = [
 
 def test_in_small_stores():
     with glossary(*NAMES) as store:
-        assert [links(TitleLinker(store), question) for question, _ in FOUND] == [expected for _, expected in FOUND]
+        assert [links(TitleLinker(store), question) for question, _ in FOUND] == [
+            expected for _, expected in FOUND
+        ]
 
 
 def test_in_large_stores(tmp_path, count_as_large):
@@ -46,7 +59,9 @@ def test_in_large_stores(tmp_path, count_as_large):
 
 def test_another_spelling_is_less_sure():
     with glossary("Tern 40", "TERN-40") as store:
-        exact, other = (TitleLinker(store).link(question)[0] for question in ("Is it Tern 40?", "Is it Tern40?"))
+        exact, other = (
+            TitleLinker(store).link(question)[0] for question in ("Is it Tern 40?", "Is it Tern40?")
+        )
     assert (exact.title, exact.score, exact.ambiguous) == ("Tern 40", 1.0, False)
     assert other.score == pytest.approx(0.9)
     assert other.title == "Tern 40"  # the same capitals
@@ -57,7 +72,12 @@ def test_what_somebody_wrote_goes_before_what_accents_are_taken_from():
     documents.append(Document("Text.", "Club", metadata={"aliases": ["Sao Paulo"]}))
     with build_own_articles(documents) as store:
         linker = TitleLinker(store)
-        for name, title in (("Rose", "rose"), ("Rosé", "Rosé"), ("Sao Paulo", "Club"), ("resume", "Résumé")):
+        for name, title in (
+            ("Rose", "rose"),
+            ("Rosé", "Rosé"),
+            ("Sao Paulo", "Club"),
+            ("resume", "Résumé"),
+        ):
             assert store.get(name).title == title
             (mention,) = linker.link(f"What is {name}?")
             assert (mention.title, mention.ambiguous) == (title, False)
@@ -80,9 +100,17 @@ def test_a_common_word_in_lower_case_is_a_name_for_want_of_a_better():
 
 def test_plurals_and_redirects_in_lower_case_also_in_large_stores(tmp_path, count_as_large):
     redirects = {"Steam pump": "Steam Pump"}
-    linker = TitleLinker(make_store(tmp_path / "s", ["Steam engine", "Ivan", "Steam Pump"], redirects=redirects))
-    assert links(linker, "Do steam engines need water, Ivan?") == {"steam engines": "Steam engine", "Ivan": "Ivan"}
+    linker = TitleLinker(
+        make_store(tmp_path / "s", ["Steam engine", "Ivan", "Steam Pump"], redirects=redirects)
+    )
+    assert links(linker, "Do steam engines need water, Ivan?") == {
+        "steam engines": "Steam engine",
+        "Ivan": "Ivan",
+    }
     (mention,) = linker.link("Do steam engines need water?")
     assert mention.score == 0.9
     assert links(linker, "Who are the Ivans?") == {}
-    assert links(linker, "Does Ivan own a steam pump?") == {"Ivan": "Ivan", "steam pump": "Steam Pump"}
+    assert links(linker, "Does Ivan own a steam pump?") == {
+        "Ivan": "Ivan",
+        "steam pump": "Steam Pump",
+    }

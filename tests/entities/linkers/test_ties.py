@@ -48,7 +48,9 @@ def test_ties_are_reported(seals):
 def test_ties_are_broken_by_context(seals):
     encoder = Encoder(lambda text: [float(word in text) for word in ("song", "sea", "letter")])
     texts = ["Which song is of Seal?", "Is the Seal on the letter?", "Is a Seal here?"]
-    mentions = [mention for text in texts for mention in TitleLinker(seals, encoder=encoder).link(text)]
+    mentions = [
+        mention for text in texts for mention in TitleLinker(seals, encoder=encoder).link(text)
+    ]
     expected = [("Seal (singer)", False), ("Seal (stamp)", False), ("Seal (animal)", True)]
     assert [(mention.title, mention.ambiguous) for mention in mentions] == expected
     scores = [candidate.score for candidate in mentions[0].candidates]
@@ -61,10 +63,22 @@ def test_ties_are_broken_by_context(seals):
 
 def test_a_preference_of_the_bare_name_decides_nothing(seals):
     # The cosines to animal, singer and stamp of "Seal" are 0.94, 0.34, -0.34; the text must be ahead by 0.08 more than that.
-    degrees = {"(animal)": 0, "(singer)": 90, "(stamp)": 130, "Seal": 20, "Near": 18, "Far": 10, "Song": 60}
+    degrees = {
+        "(animal)": 0,
+        "(singer)": 90,
+        "(stamp)": 130,
+        "Seal": 20,
+        "Near": 18,
+        "Far": 10,
+        "Song": 60,
+    }
 
     def direction(text):
-        angle = np.radians(next(angle for word, angle in degrees.items() if word in text.removesuffix(" the Seal?")))
+        angle = np.radians(
+            next(
+                angle for word, angle in degrees.items() if word in text.removesuffix(" the Seal?")
+            )
+        )
         return np.cos(angle), np.sin(angle)
 
     encoder = Encoder(direction)
@@ -78,13 +92,24 @@ def test_a_preference_of_the_bare_name_decides_nothing(seals):
         assert (mention.title, mention.ambiguous) == (title, ambiguous), text
 
 
-ALBANY = ["Albany, New York", "Albany, Georgia", "New York", "Mercury", "Mercury (planet)", "Mercury (disambiguation)"]
+ALBANY = [
+    "Albany, New York",
+    "Albany, Georgia",
+    "New York",
+    "Mercury",
+    "Mercury (planet)",
+    "Mercury (disambiguation)",
+]
 
 
 @pytest.mark.parametrize(
     ("text", "form", "title"),
     [
-        ("Will the Albany in Georgia reach 100,000 before the one in New York?", "Albany", "Albany, Georgia"),
+        (
+            "Will the Albany in Georgia reach 100,000 before the one in New York?",
+            "Albany",
+            "Albany, Georgia",
+        ),
         ("How far is the planet Mercury?", "Mercury", "Mercury (planet)"),
         ("Which planets are near Mercury?", "Mercury", "Mercury"),  # "planets" is what is asked for
         ("What did Mercury do?", "Mercury", "Mercury"),
@@ -103,7 +128,9 @@ def test_kinds_of_names(tmp_path):
     for left in range(4):  # the best kind is taken out, one after the other
         redirects = {"ROM": "A"} if left < 2 else {}
         aliases = [("rom", "B")] if left < 3 else []
-        with make_store(tmp_path / str(left), titles[left > 0 :], redirects=redirects, aliases=aliases) as store:
+        with make_store(
+            tmp_path / str(left), titles[left > 0 :], redirects=redirects, aliases=aliases
+        ) as store:
             (mention,) = TitleLinker(store, lower_case=True).link("rom")
         assert [candidate.title for candidate in mention.candidates] == titles[left:]
         assert not mention.ambiguous
@@ -117,4 +144,6 @@ def test_counts_of_links_decide(tmp_path):
     with make_store(tmp_path / "apples", ["Apple", "Apple Inc."], anchors=anchors) as store:
         (mention,) = TitleLinker(store).link("Who leads Apple?")
     assert (mention.title, mention.ambiguous) == ("Apple Inc.", False)
-    assert mention.candidates[0].score == pytest.approx(97 / 108)  # 96 links and its own name, of 3 links and a title
+    assert mention.candidates[0].score == pytest.approx(
+        97 / 108
+    )  # 96 links and its own name, of 3 links and a title

@@ -21,7 +21,12 @@ First aid|In Paris|A Long Way|In vitro|May|June|At Home
 Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Black Water|Café Müller|NASA""".replace(
     "\n", "|"
 )
-REDIRECTS = {"Obama": "Barack Obama", "WHO": "World Health Organization", "C#": "C Sharp", "US": "United States"}
+REDIRECTS = {
+    "Obama": "Barack Obama",
+    "WHO": "World Health Organization",
+    "C#": "C Sharp",
+    "US": "United States",
+}
 REDIRECTS |= {"in June": "June"}
 
 
@@ -45,21 +50,33 @@ def store(tmp_path_factory):
         ("Who is the author of It?", {"It": "It"}),
         ("Will Will Smith win?", {"Will Smith": "Will Smith"}),
         ("Will it rain?", {}),
-        ("Who directed Who Framed Roger Rabbit?", {"Who Framed Roger Rabbit": "Who Framed Roger Rabbit"}),
+        (
+            "Who directed Who Framed Roger Rabbit?",
+            {"Who Framed Roger Rabbit": "Who Framed Roger Rabbit"},
+        ),
         ("Which language was Was zählt written in?", {"Was zählt": "Was zählt"}),
-        ("Does the WHO act in the US?", {"WHO": "World Health Organization", "US": "United States"}),
+        (
+            "Does the WHO act in the US?",
+            {"WHO": "World Health Organization", "US": "United States"},
+        ),
         # punctuation
         ("Who founded Yahoo!?", {"Yahoo!": "Yahoo!"}),
         ("Is AC/DC from Paris?", {"AC/DC": "AC/DC", "Paris": "Paris"}),
         ("Is .NET older than C++ or C#?", {".NET": ".NET", "C++": "C++", "C#": "C Sharp"}),
         ("Did John C. Smith build the Statue?", {}),
         ("Where is Seine-Saint-Denis?", {"Seine-Saint-Denis": "Seine-Saint-Denis"}),
-        ("Is it Terry Pratchett's Going Postal?", {name: name for name in ("Terry Pratchett", "Going Postal")}),
+        (
+            "Is it Terry Pratchett's Going Postal?",
+            {name: name for name in ("Terry Pratchett", "Going Postal")},
+        ),
         ("What is Obama’s age?", {"Obama": "Barack Obama"}),
         ("Who makes Levi’s jeans?", {"Levi’s": "Levi's"}),
         ('Who sang "Heroes"?', {'"Heroes"': '"Heroes"'}),
         ("Wow!!! And who is it?", {}),
-        ("Who is in Agents of S.H.I.E.L.D. (season 5)?", {name: name for name in TITLES.split("|") if "S.H" in name}),
+        (
+            "Who is in Agents of S.H.I.E.L.D. (season 5)?",
+            {name: name for name in TITLES.split("|") if "S.H" in name},
+        ),
         ("Where\nis\tSt.\u00a0Louis?", {"St.\u00a0Louis": "St. Louis"}),
         ("Terry\n\nPratchett", {}),
         # capitals
@@ -68,7 +85,10 @@ def store(tmp_path_factory):
         ("Did Ivan drink black water?", {"Ivan": "Ivan"}),
         ("who drinks black water", {"black water": "Black Water"}),
         ("Is In Flames on Broadway?", {"In Flames": "In Flames", "Broadway": "Broadway"}),
-        ("Who made the list of rivers of Wales?", {"list of rivers of Wales": "List of rivers of Wales"}),
+        (
+            "Who made the list of rivers of Wales?",
+            {"list of rivers of Wales": "List of rivers of Wales"},
+        ),
         ("What is the capital of Paris?", {"Paris": "Paris"}),
         ("What does zynga do in Paris?", {"Paris": "Paris"}),
         ("What does zynga do?", {"zynga": "Zynga"}),
@@ -103,8 +123,16 @@ def test_what_is_linked(store, text, expected):
 
 
 def test_single_words_without_capital(store):
-    texts = ["where does zynga live", "Where does zynga live?", "Does zynga like Oslo?", "Is zynga of Paris?"]
-    for lower_case, expected in ((None, ["zynga", "zynga", "", "Paris"]), (True, ["zynga"] * 3 + ["zynga Paris"])):
+    texts = [
+        "where does zynga live",
+        "Where does zynga live?",
+        "Does zynga like Oslo?",
+        "Is zynga of Paris?",
+    ]
+    for lower_case, expected in (
+        (None, ["zynga", "zynga", "", "Paris"]),
+        (True, ["zynga"] * 3 + ["zynga Paris"]),
+    ):
         linker = TitleLinker(store, lower_case=lower_case)
         assert [" ".join(links(linker, text)) for text in texts] == expected
 
@@ -123,7 +151,9 @@ def test_scores(store):
         ("Who is Ivan Petrovsky?", 0.5),  # part of an unknown name
         ("Is the Denis-based one old?", 1.0),
     ):
-        assert [mention.score for mention in linker.link(question)] == [pytest.approx(score)], question
+        assert [mention.score for mention in linker.link(question)] == [pytest.approx(score)], (
+            question
+        )
 
 
 PIECES = [*TITLES.split("|"), *REDIRECTS, *"who is the in of ' - . ? ! ( ) \n\n , s".split(" ")]
@@ -149,8 +179,15 @@ def test_any_text(store, pieces, between, change, lower_case):
         form = text[mention.start : mention.end]
         assert form == form.strip()
         key = name_key(form)
-        keys = [key, *singulars(key), squeezed_key(form, spaces=True) or "", without_accents(key) or ""]
-        assert mention.title in {name.title for names in store.names(keys).values() for name in names}
+        keys = [
+            key,
+            *singulars(key),
+            squeezed_key(form, spaces=True) or "",
+            without_accents(key) or "",
+        ]
+        assert mention.title in {
+            name.title for names in store.names(keys).values() for name in names
+        }
 
 
 def test_a_question_is_one_statement(store, monkeypatch):

@@ -36,7 +36,10 @@ def test_questions_give_spans_and_titles(linker, text):
     assert read(text, mentions) == QUESTIONS[text]
     for mention in mentions:
         assert 0.8 < mention.score <= 1.0
-        assert (mention.candidates[0].title, mention.candidates[0].score) == (mention.title, mention.score)
+        assert (mention.candidates[0].title, mention.candidates[0].score) == (
+            mention.title,
+            mention.score,
+        )
         scores = [candidate.score for candidate in mention.candidates]
         assert scores == sorted(scores, reverse=True)
         assert sum(scores) <= 1 + 1e-6
@@ -45,7 +48,11 @@ def test_questions_give_spans_and_titles(linker, text):
 
 def test_texts_of_any_length_are_read_in_parts(linker):
     text = "the letters of Ada Lovelace about Mount Etna . When was Mira seen near our town ? " * 80
-    expected = [("Ada Lovelace", "Ada Lovelace"), ("Mount Etna", "Mount Etna"), ("Mira", "Mira (star)")] * 80
+    expected = [
+        ("Ada Lovelace", "Ada Lovelace"),
+        ("Mount Etna", "Mount Etna"),
+        ("Mira", "Mira (star)"),
+    ] * 80
     assert read(text, linker.link(text)) == expected
 
 
@@ -55,7 +62,8 @@ def test_texts_of_any_length_are_read_in_parts(linker):
 @example("<s> Mira </s> <pad> <mask> Mira <unk>")
 @example("Mira" * 1000)
 @given(
-    st.text(max_size=60) | st.lists(st.sampled_from(["Mira", "Ada Lovelace", " ", "'s", "😀", "\n", ". "])).map("".join)
+    st.text(max_size=60)
+    | st.lists(st.sampled_from(["Mira", "Ada Lovelace", " ", "'s", "😀", "\n", ". "])).map("".join)
 )
 def test_any_text_gives_spans_in_order_that_begin_and_end_with_no_space(linker, text):
     at = 0
@@ -72,7 +80,9 @@ def test_what_cannot_be(linker, tmp_path):
     with pytest.raises(InvalidInputError, match="must be at least 1"):
         SpELLinker(tmp_path, top_k=0)
     nothing = SpELLinker(tmp_path / "none")  # is read with the first text
-    with pytest.raises(UnreadableFileError, match=r"expected one \.pt checkpoint of SpEL in .*, found none"):
+    with pytest.raises(
+        UnreadableFileError, match=r"expected one \.pt checkpoint of SpEL in .*, found none"
+    ):
         nothing.link("Mira")
 
 
@@ -82,7 +92,10 @@ def test_threads_share_a_linker_that_loads_once(spel_folder, monkeypatch):
     shared = SpELLinker(spel_folder, device="cpu")
     texts = list(QUESTIONS) * 8
     with ThreadPoolExecutor(8) as pool:
-        linked = [read(text, mentions) for text, mentions in zip(texts, pool.map(shared.link, texts), strict=True)]
+        linked = [
+            read(text, mentions)
+            for text, mentions in zip(texts, pool.map(shared.link, texts), strict=True)
+        ]
     assert linked == list(QUESTIONS.values()) * 8
     assert load.call_count == 1
 
@@ -93,11 +106,19 @@ def test_what_is_no_entity_and_predictions_of_special_tokens_are_not_reported(li
     def predict(entity):
         special, inner = {6: 0.1}, {entity: 0.8}
         monkeypatch.setattr(
-            linker._loaded, "predict", lambda tokens: [special, *[inner] * (len(tokens) - 2), special], raising=False
+            linker._loaded,
+            "predict",
+            lambda tokens: [special, *[inner] * (len(tokens) - 2), special],
+            raising=False,
         )
         return linker.link("Mira")
 
     for entity in (0, 1, 7):  # outside, padding, the empty entry
         assert predict(entity) == []
     (mention,) = predict(8)
-    assert (mention.start, mention.end, mention.title, mention.score) == (0, 4, "Mira (star)", pytest.approx(0.8))
+    assert (mention.start, mention.end, mention.title, mention.score) == (
+        0,
+        4,
+        "Mira (star)",
+        pytest.approx(0.8),
+    )

@@ -17,7 +17,9 @@ from factoid.entities.spel.model import SpELModel, read_checkpoint, read_titles 
 def model():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(2)
-        config = tiny_spel.config(tiny_spel.make_tokenizer(), hidden_size=128, num_attention_heads=2)
+        config = tiny_spel.config(
+            tiny_spel.make_tokenizer(), hidden_size=128, num_attention_heads=2
+        )
         return transformers.RobertaForMaskedLM(config).eval(), torch.nn.Embedding(9, 128)
 
 
@@ -31,7 +33,9 @@ def test_the_encoder_gives_the_last_hidden_state_of_the_language_model(path, mod
     tokens = torch.tensor([[0, 270, 300, 1, 280, 2], [0, 1, 1, 262, 263, 2]])
     with torch.no_grad():
         mask = torch.ones_like(tokens)
-        expected = model[0](tokens, attention_mask=mask, output_hidden_states=True).hidden_states[-1]
+        expected = model[0](tokens, attention_mask=mask, output_hidden_states=True).hidden_states[
+            -1
+        ]
         assert torch.equal(encoder(tokens, attention_mask=mask).last_hidden_state, expected)
     assert torch.equal(out, model[1].weight)
     assert not encoder.training
@@ -63,13 +67,19 @@ def test_predictions_are_the_best_of_a_softmax_over_the_last_layer(spel_folder):
 
 def test_titles_are_those_of_the_lines_in_the_published_order(tmp_path):
     tiny_spel.write_vocabulary(tmp_path)
-    titles = ["", "", *"Ada Lovelace|Lava|Basel|Mount Etna|Comet||Mira (star)|Harbor 's End".split("|")]
+    titles = [
+        "",
+        "",
+        *"Ada Lovelace|Lava|Basel|Mount Etna|Comet||Mira (star)|Harbor 's End".split("|"),
+    ]
     assert read_titles(tmp_path, 10) == titles
     assert read_titles(tmp_path, 5) == titles[:5]  # a shrunk checkpoint knows aida.txt only
     with pytest.raises(InvalidInputError, match=r"10 entries.* 11 rows: a file is cut short"):
         read_titles(tmp_path, 11)
     (tmp_path / "out_of_domain.txt").unlink()
-    with pytest.raises(InvalidInputError, match=r"8 entries.* 10 rows: out_of_domain\.txt is missing"):
+    with pytest.raises(
+        InvalidInputError, match=r"8 entries.* 10 rows: out_of_domain\.txt is missing"
+    ):
         read_titles(tmp_path, 10)
     (tmp_path / "aida.txt").write_bytes("One\rTwo\x85Three\nFour".encode())  # only "\n" ends a line
     assert read_titles(tmp_path, 4)[3] == "Four"
@@ -101,7 +111,9 @@ def test_foreign_and_truncated_files_are_refused(path, tmp_path):
     content, raw = torch.load(path, weights_only=True), path.read_bytes()
     del content["bert_lm"]["roberta.encoder.layer.1.output.dense.bias"]
     torch.save(content, path)
-    with pytest.raises(UnreadableFileError, match=r"cannot load .*spel\.pt with the tokenizer") as caught:
+    with pytest.raises(
+        UnreadableFileError, match=r"cannot load .*spel\.pt with the tokenizer"
+    ) as caught:
         load(tmp_path)
     assert caught.value.__cause__ is not None
     path.write_bytes(raw[:-100])

@@ -27,7 +27,11 @@ _CORPUS = [
 
 
 def write_vocabulary(folder: Path) -> None:
-    lines = {"aida": AIDA_LINES, "enwiki_20230827": ENWIKI_LINES, "out_of_domain": OUT_OF_DOMAIN_LINES}
+    lines = {
+        "aida": AIDA_LINES,
+        "enwiki_20230827": ENWIKI_LINES,
+        "out_of_domain": OUT_OF_DOMAIN_LINES,
+    }
     for name, titles in lines.items():
         (folder / f"{name}.txt").write_bytes("\n".join(titles).encode())
 
@@ -38,7 +42,9 @@ def make_tokenizer(folder: Path | None = None):
 
     trained = tokenizers.ByteLevelBPETokenizer(add_prefix_space=False, trim_offsets=True)
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    trained.train_from_iterator(_CORPUS, vocab_size=400, min_frequency=1, special_tokens=special, show_progress=False)
+    trained.train_from_iterator(
+        _CORPUS, vocab_size=400, min_frequency=1, special_tokens=special, show_progress=False
+    )
     if folder is not None:
         trained.save_model(str(folder))
     tokenizer = trained._tokenizer
@@ -51,9 +57,22 @@ def make_tokenizer(folder: Path | None = None):
 def config(tokenizer, **changes):
     import transformers
 
-    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 96}
-    sizes |= {"max_position_embeddings": 514, "type_vocab_size": 1, "vocab_size": tokenizer.get_vocab_size()}
-    numbers = {"layer_norm_eps": 1e-5, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    sizes = {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 1,
+        "intermediate_size": 96,
+    }
+    sizes |= {
+        "max_position_embeddings": 514,
+        "type_vocab_size": 1,
+        "vocab_size": tokenizer.get_vocab_size(),
+    }
+    numbers = {
+        "layer_norm_eps": 1e-5,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
     return transformers.RobertaConfig(**{**sizes, **numbers, **changes})
 
 
@@ -101,7 +120,9 @@ def write_checkpoint(folder: Path) -> Path:
     chance = random.Random(0)
     for _ in range(60):
         samples = [_sample(chance, tokenizer) for _ in range(32)]
-        rows = [[torch.tensor(values) for values in column] for column in zip(*samples, strict=True)]
+        rows = [
+            [torch.tensor(values) for values in column] for column in zip(*samples, strict=True)
+        ]
         ids = torch.nn.utils.rnn.pad_sequence(rows[0], batch_first=True, padding_value=1)
         labels = torch.nn.utils.rnn.pad_sequence(rows[1], batch_first=True, padding_value=-100)
         hidden = model.roberta(ids, attention_mask=(ids != 1).long()).last_hidden_state
@@ -117,7 +138,12 @@ def save_checkpoint(path: Path, model, out) -> Path:
     """Write a language model and an output embedding as the published checkpoints are."""
     import torch
 
-    positions = {"roberta.embeddings.position_ids": torch.arange(514).unsqueeze(0)}  # as older versions had it
+    positions = {
+        "roberta.embeddings.position_ids": torch.arange(514).unsqueeze(0)
+    }  # as older versions had it
     content = {"bert_lm": {**model.state_dict(), **positions}, "out": out.state_dict()}
-    torch.save({**content, "number_of_bert_layers": 3, "bert_lm_h": model.config.hidden_size, "epoch": 3}, path)
+    torch.save(
+        {**content, "number_of_bert_layers": 3, "bert_lm_h": model.config.hidden_size, "epoch": 3},
+        path,
+    )
     return path

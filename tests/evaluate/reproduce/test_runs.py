@@ -16,7 +16,11 @@ from factoid.evaluate.atomic_facts import Fact, FactCorpus, score_atomic_facts
 from factoid.evaluate.citations import CitedText
 from factoid.evaluate.datasets import DatasetQuestion
 from factoid.evaluate.granularities import AskedPassages, score_levels
-from factoid.evaluate.reproduce.agrame import reproduce_citations, reproduce_facts, reproduce_rankings
+from factoid.evaluate.reproduce.agrame import (
+    reproduce_citations,
+    reproduce_facts,
+    reproduce_rankings,
+)
 from factoid.evaluate.reproduce.corpus import PaperCorpus, popularity
 from factoid.evaluate.reproduce.dense_x import reproduce_dense_x
 from factoid.evaluate.reproduce.entity_retrieval import reproduce_entity_retrieval
@@ -25,14 +29,22 @@ from tests.late_interaction.word_vectors import WordVectors
 
 PLACES = ["Pisa", "Oslo", "Bern", "Rome", "Kyiv", "Riga", "Lima", "Cairo"]
 DOCUMENTS = [
-    Document(f"{place} is a town of {n} hills. It lies at the sea {n + 40} miles away.\n\nThe mayor of {place} is Mr {n}x.", place)
+    Document(
+        f"{place} is a town of {n} hills. It lies at the sea {n + 40} miles away.\n\nThe mayor of {place} is Mr {n}x.",
+        place,
+    )
     for n, place in enumerate(PLACES, start=2)
 ]
 QUESTIONS = [
     DatasetQuestion(f"How many miles is {place} from the sea?", (str(n + 40),), entities=(place,))
     for n, place in enumerate(PLACES, start=2)
-] + [DatasetQuestion(f"Who is the mayor of {place}?", (f"{n}x",), entities=(place,)) for n, place in enumerate(PLACES, start=2)]
-FACTS = ScriptedPropositionizer(lambda unit: [f"{unit.title}: {part.strip()}" for part in unit.text.split(".") if part.strip()])
+] + [
+    DatasetQuestion(f"Who is the mayor of {place}?", (f"{n}x",), entities=(place,))
+    for n, place in enumerate(PLACES, start=2)
+]
+FACTS = ScriptedPropositionizer(
+    lambda unit: [f"{unit.title}: {part.strip()}" for part in unit.text.split(".") if part.strip()]
+)
 
 
 class Words(HashEncoder):
@@ -41,7 +53,13 @@ class Words(HashEncoder):
     name = "letters"
 
     def encode_units(self, texts):
-        return np.array([[text.lower().count(letter) + 0.01 * len(text) for letter in "abcdehilmoprstx02468"] for text in texts], np.float32)
+        return np.array(
+            [
+                [text.lower().count(letter) + 0.01 * len(text) for letter in "abcdehilmoprstx02468"]
+                for text in texts
+            ],
+            np.float32,
+        )
 
     encode_queries = encode_units
 
@@ -64,7 +82,11 @@ def value(tables, name, row, column):
 @pytest.fixture(scope="module")
 def dense_x():
     return reproduce_dense_x(
-        DOCUMENTS, {"SQuAD": QUESTIONS}, {"letters": Words(), "contriever": Words()}, propositionizer=FACTS, reader=Echo()
+        DOCUMENTS,
+        {"SQuAD": QUESTIONS},
+        {"letters": Words(), "contriever": Words()},
+        propositionizer=FACTS,
+        reader=Echo(),
     )
 
 
@@ -101,16 +123,26 @@ def test_recall_and_exact_match_by_brute_force(dense_x, kind):
         rows = ranked(question, kind)
         passages = list(dict.fromkeys(passage for _, passage, _ in rows))
         for depth in recall:
-            recall[depth].append(any(has_answer_dpr(passage, question.answers) for passage in passages[:depth]))
+            recall[depth].append(
+                any(has_answer_dpr(passage, question.answers) for passage in passages[:depth])
+            )
         words = " ".join(text for *_, text in rows).split()
         within.append(has_answer_dpr(" ".join(words[:25]), question.answers))
-        matches.append(exact_match(" ".join(words[:100]).replace(".", " ").split()[-1], question.answers))
+        matches.append(
+            exact_match(" ".join(words[:100]).replace(".", " ").split()[-1], question.answers)
+        )
     row = f"Contriever, {kind}"
     for depth, found in recall.items():
-        assert value(dense_x, "Table 2", row, f"SQuAD R@{depth}") == pytest.approx(100 * np.mean(found))
-    assert value(dense_x, "Figures 4 and 7", row, "SQuAD 25 words") == pytest.approx(100 * np.mean(within))
+        assert value(dense_x, "Table 2", row, f"SQuAD R@{depth}") == pytest.approx(
+            100 * np.mean(found)
+        )
+    assert value(dense_x, "Figures 4 and 7", row, "SQuAD 25 words") == pytest.approx(
+        100 * np.mean(within)
+    )
     assert value(dense_x, "Table 3", row, "SQuAD EM@100") == pytest.approx(100 * np.mean(matches))
-    assert value(dense_x, "Section 5.2", row, "unseen R@5") == value(dense_x, "Table 2", row, "SQuAD R@5")
+    assert value(dense_x, "Section 5.2", row, "unseen R@5") == value(
+        dense_x, "Table 2", row, "SQuAD R@5"
+    )
 
 
 def test_a_reader_gets_the_ranked_texts_one_by_one():
@@ -121,7 +153,13 @@ def test_a_reader_gets_the_ranked_texts_one_by_one():
             seen.extend(contexts)
             return [""] * len(questions)
 
-    reproduce_dense_x(DOCUMENTS, {"SQuAD": QUESTIONS[:1]}, {"contriever": Words()}, propositionizer=FACTS, reader=Recording())
+    reproduce_dense_x(
+        DOCUMENTS,
+        {"SQuAD": QUESTIONS[:1]},
+        {"contriever": Words()},
+        propositionizer=FACTS,
+        reader=Recording(),
+    )
     assert len(seen) == 6  # three granularities, two budgets
     for context, kind in zip(seen[::2], ("passage", "sentence", "proposition"), strict=True):
         texts = [text for *_, text in ranked(QUESTIONS[0], kind)]
@@ -136,18 +174,32 @@ def test_statistics_and_published_numbers(dense_x):
         texts = [text for _, text, _ in units_by_passage(kind)]
         assert value(dense_x, "Table 1", kind.title(), "# units") == len(texts)
         words = sum(len(text.split()) for text in texts)
-        assert value(dense_x, "Table 1", kind.title(), "Avg. # words") == pytest.approx(words / len(texts))
+        assert value(dense_x, "Table 1", kind.title(), "Avg. # words") == pytest.approx(
+            words / len(texts)
+        )
     [split] = [table for table in dense_x if table.name == "Section 5.2"]
     published = {row.name: row.published for row in split.rows}
-    assert published["Contriever, passage"] == [pytest.approx(43.0, abs=0.05)]  # the mean of all five
-    assert not any(row.name.startswith("letters") for row in split.rows)  # nobody knows what it has seen
+    assert published["Contriever, passage"] == [
+        pytest.approx(43.0, abs=0.05)
+    ]  # the mean of all five
+    assert not any(
+        row.name.startswith("letters") for row in split.rows
+    )  # nobody knows what it has seen
 
 
 def test_popularity_counts_the_name_in_its_best_passages():
     corpus = PaperCorpus(DOCUMENTS, propositionizer=FACTS)
-    asked = [QUESTIONS[0], DatasetQuestion("x?", ("y",)), DatasetQuestion("x?", ("y",), entities=("Nowhere",), popularity=7.0)]
+    asked = [
+        QUESTIONS[0],
+        DatasetQuestion("x?", ("y",)),
+        DatasetQuestion("x?", ("y",), entities=("Nowhere",), popularity=7.0),
+    ]
     with corpus.store(None, kinds=["passage"]) as store:
-        assert popularity(store, asked) == [2.0, None, 7.0]  # of Pisa: one in each paragraph that names it
+        assert popularity(store, asked) == [
+            2.0,
+            None,
+            7.0,
+        ]  # of Pisa: one in each paragraph that names it
 
 
 def test_runs_go_on_from_their_cache(tmp_path):
@@ -159,7 +211,9 @@ def test_runs_go_on_from_their_cache(tmp_path):
         def encode_units(self, texts):
             raise AssertionError("encoded again")
 
-    again = reproduce_dense_x(DOCUMENTS, {"SQuAD": QUESTIONS[:2]}, {"letters": Refusing()}, **options)
+    again = reproduce_dense_x(
+        DOCUMENTS, {"SQuAD": QUESTIONS[:2]}, {"letters": Refusing()}, **options
+    )
     assert [table.to_json() for table in again] == [table.to_json() for table in tables]
     with pytest.raises(InvalidInputError, match="at least one retriever, and one question"):
         reproduce_dense_x(DOCUMENTS, {"SQuAD": []}, {"letters": first})
@@ -173,34 +227,57 @@ def test_runs_go_on_from_their_cache(tmp_path):
 def test_rankings_are_those_of_the_first_stage():
     ranker = AnyGranularityRanker(WordVectors())
     questions = QUESTIONS[:4]
-    tables = reproduce_rankings(DOCUMENTS, {"NQ": questions}, {"Ours": ranker, "letters": Words()}, first=Words())
+    tables = reproduce_rankings(
+        DOCUMENTS, {"NQ": questions}, {"Ours": ranker, "letters": Words()}, first=Words()
+    )
     asked = []
     for question in questions:
         [query] = Words().encode_queries([question.text])
         rows = []
         for passage, _, title in units_by_passage("passage"):
-            headed = passage if passage.startswith(title) else f"{title} — : {passage}".replace(" — : ", ": ")
+            headed = (
+                passage
+                if passage.startswith(title)
+                else f"{title} — : {passage}".replace(" — : ", ": ")
+            )
             rows.append((float(query @ Words().encode_units([headed])[0]), passage, title))
         rows.sort(key=lambda row: -row[0])
-        asked.append(AskedPassages(question.text, [Document(text, title) for _, text, title in rows], question.answers))
+        asked.append(
+            AskedPassages(
+                question.text, [Document(text, title) for _, text, title in rows], question.answers
+            )
+        )
     for level in score_levels(ranker, asked):
         row = f"Ours, {level.encoding}s encoded"
-        assert value(tables, "Table 3", row, "NQ sentence P@1") == pytest.approx(100 * level.sentence_p1)
-        assert value(tables, "Table 3", row, "NQ passage R@5") == pytest.approx(100 * level.passage_r5)
+        assert value(tables, "Table 3", row, "NQ sentence P@1") == pytest.approx(
+            100 * level.sentence_p1
+        )
+        assert value(tables, "Table 3", row, "NQ passage R@5") == pytest.approx(
+            100 * level.passage_r5
+        )
     assert value(tables, "Table 3", "letters, passages encoded", "NQ sentence P@1") is None
     with pytest.raises(InvalidInputError, match="at least one model"):
         reproduce_rankings(DOCUMENTS, {"NQ": questions}, {}, first=Words())
 
 
 def test_facts_and_citations():
-    facts = [Fact("a_0", "a", "Anna Berg was born in Oslo.", ((0, 9),), ("b_0",)), Fact("b_0", "b", "Anna Berg sang.", ((0, 15),), ())]
+    facts = [
+        Fact("a_0", "a", "Anna Berg was born in Oslo.", ((0, 9),), ("b_0",)),
+        Fact("b_0", "b", "Anna Berg sang.", ((0, 15),), ()),
+    ]
     ranker = AnyGranularityRanker(WordVectors())
     scores = score_atomic_facts(ranker.encoder, FactCorpus(facts[:1], facts))
     table = reproduce_facts(FactCorpus(facts[:1], facts), {"Ours": ranker})
     assert value([table], "Table 7", "Ours", "proposition P@1") == 100 * scores.proposition_p1
 
-    passages = ["Anna Berg was born in Oslo.", "The Vasa sank in Stockholm.", "Berlin lies in the north."]
-    answer = CitedText(["Anna Berg was born in Oslo.", "The Vasa sank."], passages, [[0], [2]], [[0], [1]])
+    passages = [
+        "Anna Berg was born in Oslo.",
+        "The Vasa sank in Stockholm.",
+        "Berlin lies in the north.",
+    ]
+    answer = CitedText(
+        ["Anna Berg was born in Oslo.", "The Vasa sank."], passages, [[0], [2]], [[0], [1]]
+    )
     options = {"propositionizer": ScriptedPropositionizer(lambda unit: [unit.text])}
     table = reproduce_citations([answer], ranker, **options)
     assert value([table], "Table 9", "Generate", "precision") == 50.0
@@ -215,7 +292,9 @@ def test_facts_and_citations():
     judged = reproduce_citations([answer], ranker, judge=Yes(), **options)
     assert value([judged], "Table 9", "Generate", "precision") == 100.0
     uncited = CitedText(answer.sentences, passages, [[], []], [[0], [1]])
-    assert "Generate" not in [row.name for row in reproduce_citations([uncited], ranker, **options).rows if any(row.ours)]
+    assert "Generate" not in [
+        row.name for row in reproduce_citations([uncited], ranker, **options).rows if any(row.ours)
+    ]
     with pytest.raises(InvalidInputError, match="at least one answer"):
         reproduce_citations([], ranker)
 
@@ -228,7 +307,12 @@ def test_an_answer_that_begins_with_yes_counts_as_yes():
         def read(self, question, context=()):
             return "Yes, it is" if question.startswith("is") else "No. 5"
 
-    asked = [DatasetQuestion("Is it?", ("Yes.",)), DatasetQuestion("Is it?", ("no",)), DatasetQuestion("Which?", ("No. 5",)), DatasetQuestion("What?", ("Norway",))]
+    asked = [
+        DatasetQuestion("Is it?", ("Yes.",)),
+        DatasetQuestion("Is it?", ("no",)),
+        DatasetQuestion("Which?", ("No. 5",)),
+        DatasetQuestion("What?", ("Norway",)),
+    ]
     with build_own_articles(DOCUMENTS) as articles:
         tables = reproduce_entity_retrieval([], {"FactoidQA": asked}, articles, reader=Wordy())
     assert value(tables, "Table 2", "Closed-book", "FactoidQA EM") == 50.0
@@ -236,7 +320,10 @@ def test_an_answer_that_begins_with_yes_counts_as_yes():
 
 def test_entity_retrieval_by_hand():
     wrong = AnnotatedLinker(lambda text: ["Oslo"])
-    yes_no = [DatasetQuestion("Is Pisa a town?", truth=True), DatasetQuestion("Is Oslo a hill?", truth=False)]
+    yes_no = [
+        DatasetQuestion("Is Pisa a town?", truth=True),
+        DatasetQuestion("Is Oslo a hill?", truth=False),
+    ]
     with build_own_articles(DOCUMENTS) as articles:
         tables = reproduce_entity_retrieval(
             DOCUMENTS,
@@ -253,8 +340,12 @@ def test_entity_retrieval_by_hand():
             found.append(question.answers[0] in " ".join(document.text.split()[:words]).lower())
     for words, found in right.items():
         assert value(tables, "Table 1", f"ER{words}w", "FactoidQA") == pytest.approx(np.mean(found))
-        assert value(tables, "Figure 4", f"ER{words}w", "FactoidQA top-1") == pytest.approx(100 * np.mean(found))
-    assert value(tables, "Table 1", "ERSp1000w", "FactoidQA") == pytest.approx(2 / 16)  # of Oslo alone
+        assert value(tables, "Figure 4", f"ER{words}w", "FactoidQA top-1") == pytest.approx(
+            100 * np.mean(found)
+        )
+    assert value(tables, "Table 1", "ERSp1000w", "FactoidQA") == pytest.approx(
+        2 / 16
+    )  # of Oslo alone
     assert value(tables, "Table 3", "FactoidQA", "Linked %") == 100.0
     assert value(tables, "Table 2", "Closed-book", "FactoidQA EM") == 0.0
     assert value(tables, "Table 5", "Closed-book", "train Acc.") == 50.0
@@ -265,7 +356,12 @@ def test_entity_retrieval_by_hand():
         rows = []
         for passage, _, title in units_by_passage("passage"):
             headed = passage if passage.startswith(title) else f"{title}: {passage}"
-            rows.append((float(query @ Words().encode_units([headed])[0]), question.answers[0] in passage.lower()))
+            rows.append(
+                (
+                    float(query @ Words().encode_units([headed])[0]),
+                    question.answers[0] in passage.lower(),
+                )
+            )
         hits = [hit for _, hit in sorted(rows, key=lambda row: -row[0])]
         mrr.append(1 / (hits.index(True) + 1))
         gain = sum(hit / math.log2(rank + 1) for rank, hit in enumerate(hits[:5], start=1))

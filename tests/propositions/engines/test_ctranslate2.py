@@ -30,7 +30,9 @@ def conversions(monkeypatch):
     seen = []
     convert = TransformersConverter.convert
     monkeypatch.setattr(
-        TransformersConverter, "convert", lambda *args, **kwargs: seen.append(args) or convert(*args, **kwargs)
+        TransformersConverter,
+        "convert",
+        lambda *args, **kwargs: seen.append(args) or convert(*args, **kwargs),
     )
     return seen
 
@@ -53,7 +55,9 @@ def test_float32_output_is_that_of_greedy_search(tmp_path, kind, seed):
     engine = CTranslate2Engine(checkpoint, device="cpu", dtype="float32")
     for limit in (1, 7, 70):
         outputs = dict(engine.generate(inputs, limit))
-        assert [tuple(outputs[position]) for position in range(len(inputs))] == greedy(model, inputs, limit)
+        assert [tuple(outputs[position]) for position in range(len(inputs))] == greedy(
+            model, inputs, limit
+        )
 
 
 def test_a_model_is_converted_once_for_each_content_and_type(tmp_path, cache, conversions):

@@ -37,7 +37,10 @@ class Counting(T5Decoder):
         self.fed.append(fed)
         if self.script is None:
             return super().choose(logits, cache, fed)
-        return [self.script[cache.order[row]][at] for row, at in zip(fed.rows, fed.positions, strict=True)]
+        return [
+            self.script[cache.order[row]][at]
+            for row, at in zip(fed.rows, fed.positions, strict=True)
+        ]
 
 
 def ours(model, inputs, max_new_tokens, free=None, decoder=None):
@@ -46,7 +49,9 @@ def ours(model, inputs, max_new_tokens, free=None, decoder=None):
     with torch.inference_mode():
         cache = decoder.start(model.encoder(input_ids=ids, attention_mask=mask)[0], mask)
         sources = [row[:-1] for row in inputs]
-        outputs = decode(decoder, cache, sources, start=0, ends={1}, max_new_tokens=max_new_tokens, free=free)
+        outputs = decode(
+            decoder, cache, sources, start=0, ends={1}, max_new_tokens=max_new_tokens, free=free
+        )
     return [(written.tokens, written.cut_off) for written in outputs]
 
 
@@ -81,7 +86,9 @@ def test_a_copied_output_takes_few_steps_and_may_end_within_a_draft():
     for limit in range(1, 9):
         result, fed = scripted([passage], [[*passage, 1]], limit=limit)
         assert result == [(passage[:limit], True)]
-        assert max(position for step in fed for position in step.positions) == limit - 1  # nothing is fed in vain
+        assert (
+            max(position for step in fed for position in step.positions) == limit - 1
+        )  # nothing is fed in vain
 
 
 def test_rows_that_have_ended_leave_the_batch():

@@ -28,7 +28,11 @@ class BatchServer(Server):
     @property
     def submitted(self) -> list[str]:
         """The ids of all requests in all batches."""
-        return [line["custom_id"] for batch in self.batches.values() for line in self.lines(batch["input_file_id"])]
+        return [
+            line["custom_id"]
+            for batch in self.batches.values()
+            for line in self.lines(batch["input_file_id"])
+        ]
 
     def lines(self, file_id):
         return [json.loads(line) for line in self.files[file_id].decode().split("\n") if line]
@@ -84,7 +88,11 @@ class BatchServer(Server):
     def _advanced(self, batch):
         batch["asked"] += 1
         status, _, error = batch["ending"].partition(": ")
-        if batch["asked"] < 3 or status == "in_progress" or batch["status"] in {"completed", "expired", "failed"}:
+        if (
+            batch["asked"] < 3
+            or status == "in_progress"
+            or batch["status"] in {"completed", "expired", "failed"}
+        ):
             batch["status"] = "in_progress" if batch["asked"] == 2 else batch["status"]
             return batch
         batch["status"] = "completed" if status == "empty" else status
@@ -101,11 +109,21 @@ class BatchServer(Server):
         good, bad = [], []
         for request in requests[:answered]:
             code, body, *_ = self.answer(request["body"])
-            line = {"custom_id": request["custom_id"], "response": {"status_code": code, "body": body}, "error": None}
+            line = {
+                "custom_id": request["custom_id"],
+                "response": {"status_code": code, "body": body},
+                "error": None,
+            }
             (good if code == 200 else bad).append(json.dumps(line, ensure_ascii=False))
         error = {"code": f"batch_{status}", "message": "This request was not executed."}
         for request in requests[answered:]:
-            bad.append(json.dumps({"custom_id": request["custom_id"], "response": None, "error": error}))
+            bad.append(
+                json.dumps({"custom_id": request["custom_id"], "response": None, "error": error})
+            )
         for name, lines in (("output_file_id", good), ("error_file_id", bad)):
             batch[name] = self._store("\n".join(lines).encode()) if lines else None
-        batch["request_counts"] = {"total": len(requests), "completed": answered, "failed": len(requests) - answered}
+        batch["request_counts"] = {
+            "total": len(requests),
+            "completed": answered,
+            "failed": len(requests) - answered,
+        }

@@ -123,7 +123,9 @@ class Handler(BaseHTTPRequestHandler):
         body = body if isinstance(body, bytes | str) else json.dumps(body)
         data = body.encode() if isinstance(body, str) else body
         self.send_response(status)
-        self.send_header("Content-Type", "text/html" if data.startswith(b"<") else "application/json")
+        self.send_header(
+            "Content-Type", "text/html" if data.startswith(b"<") else "application/json"
+        )
         self.send_header("Content-Length", str(len(data)))
         for name, value in (headers or {}).items():
             self.send_header(name, value)

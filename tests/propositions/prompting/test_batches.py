@@ -69,7 +69,11 @@ def test_what_is_uploaded(make, server):
     [made] = server.batches.values()
     assert (made["endpoint"], made["completion_window"]) == ("/v1/chat/completions", "24h")
     [line] = server.lines(made["input_file_id"])
-    assert (line["method"], line["url"], len(line["custom_id"]) <= 64) == ("POST", "/v1/chat/completions", True)
+    assert (line["method"], line["url"], len(line["custom_id"]) <= 64) == (
+        "POST",
+        "/v1/chat/completions",
+        True,
+    )
     body = line["body"]
     assert body.keys() == {"model", "messages", "response_format", "temperature", "seed"}
     assert body["messages"][0]["content"].endswith(f"Content: {SHOWN[0]}\nOutput:")
@@ -131,7 +135,10 @@ def test_failures_of_single_requests(make, server, cache):
     assert report.failures == dict.fromkeys(list(answers)[:3], 1)
     assert report.returned == dict.fromkeys(list(answers)[3:], 1)
     stored = cache.get(batch.propositionizer.name, PASSAGES)
-    assert [getattr(texts, "reason", texts) for texts in stored[:7]] == [*list(answers)[:3], *[None] * 4]
+    assert [getattr(texts, "reason", texts) for texts in stored[:7]] == [
+        *list(answers)[:3],
+        *[None] * 4,
+    ]
 
 
 def test_what_is_refused(make, cache, monkeypatch):
@@ -144,7 +151,10 @@ def test_what_is_refused(make, cache, monkeypatch):
     batch.folder.unlink()
     batch.submit(PASSAGES)
     monkeypatch.setattr(batches, "FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
-    with FileLock(batch.folder / "lock"), pytest.raises(StoreError, match="another process is using"):
+    with (
+        FileLock(batch.folder / "lock"),
+        pytest.raises(StoreError, match="another process is using"),
+    ):
         batch.submit(PASSAGES)
     [record] = batch.folder.glob("*.json")
     record.write_bytes(record.read_bytes()[:20])
@@ -169,7 +179,9 @@ def test_a_kill_while_results_are_collected(make, server, cache, monkeypatch):
     assert (cache.count(), len(server.submitted)) == (10, 10)
 
 
-@pytest.mark.parametrize(("moment", "answer"), [("after", (0, "hang up")), ("before", refused(400, "Billing limit."))])
+@pytest.mark.parametrize(
+    ("moment", "answer"), [("after", (0, "hang up")), ("before", refused(400, "Billing limit."))]
+)
 def test_a_creation_that_fails_or_whose_answer_is_lost(make, server, moment, answer):
     setattr(server, moment, lambda name: answer if name == "batches" else None)
     with pytest.raises(PropositionizerError, match=r"call again"):

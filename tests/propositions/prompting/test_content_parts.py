@@ -21,10 +21,19 @@ def completion(content: Any) -> dict[str, Any]:
         (None, ""),
         ([], ""),
         ([{"type": "text", "text": "Ice floats."}], "Ice floats."),
-        ([{"type": "text", "text": "Ice "}, {"type": "output_text", "text": "floats."}], "Ice floats."),
+        (
+            [{"type": "text", "text": "Ice "}, {"type": "output_text", "text": "floats."}],
+            "Ice floats.",
+        ),
         (["Ice ", "floats."], "Ice floats."),
-        ([{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "Ice floats."}], "Ice floats."),
-        ([{"type": "reasoning", "text": "Hm"}, {"type": "text", "text": "Ice floats."}], "Ice floats."),
+        (
+            [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "Ice floats."}],
+            "Ice floats.",
+        ),
+        (
+            [{"type": "reasoning", "text": "Hm"}, {"type": "text", "text": "Ice floats."}],
+            "Ice floats.",
+        ),
     ],
 )
 def test_content(content: Any, text: str) -> None:

@@ -18,8 +18,14 @@ def test_an_estimate_counts_prompts_as_they_are_sent(prompt):
     counted = sum(rough_tokens(prompt_for(passage, prompt)) for passage in PASSAGES[:2])
     assert counted <= cost.usage.prompt_tokens <= counted + 20
     assert cost.usage.completion_tokens == round(ANSWER_RATIO * (3 + 2))
-    assert (cost.passages, cost.cached, cost.usage.requests) == (4, 2, 2)  # equal passages are asked once
-    assert cost.cost == pytest.approx((cost.usage.prompt_tokens + 2 * cost.usage.completion_tokens) / 1e6)
+    assert (cost.passages, cost.cached, cost.usage.requests) == (
+        4,
+        2,
+        2,
+    )  # equal passages are asked once
+    assert cost.cost == pytest.approx(
+        (cost.usage.prompt_tokens + 2 * cost.usage.completion_tokens) / 1e6
+    )
     assert cost.batch_cost == pytest.approx(cost.cost / 2)
 
 
@@ -32,6 +38,8 @@ def test_the_cache_is_left_out(tmp_path):
     assert estimate(PASSAGES, model="m", prompt="Split it.", cache=cache).usage.requests == 2
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("word" * 90, 80), ("東京タワー", 5), ("Tokyo  ab 東京", 2 + 2)])
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("word" * 90, 80), ("東京タワー", 5), ("Tokyo  ab 東京", 2 + 2)]
+)
 def test_the_rule(text, tokens):
     assert rough_tokens(text) == tokens

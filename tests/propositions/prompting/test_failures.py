@@ -36,7 +36,10 @@ def test_transient_failures(raised, reason):
     [
         (error("ContextOverflowError", status_code=400), "passage too long"),
         (error("E", status_code=413), "passage too long"),
-        (error("E", status_code=400, response=SimpleNamespace(text="context size exceeded")), "passage too long"),
+        (
+            error("E", status_code=400, response=SimpleNamespace(text="context size exceeded")),
+            "passage too long",
+        ),
         (error("ContentFilterFinishReasonError"), "refusal"),
         (ValueError("The prompt was blocked"), "refusal"),
         (ValueError("x"), "the model raised ValueError"),

@@ -11,7 +11,13 @@ from types import SimpleNamespace
 import pytest
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache, Usage, decompose
+from factoid.propositions import (
+    CachedPropositionizer,
+    NoPropositions,
+    PropositionCache,
+    Usage,
+    decompose,
+)
 from factoid.propositions.prompting.prompt import as_object, prompt_for
 from factoid.propositions.prompting.prompted import PromptPropositionizer
 from tests.propositions.prompting.server import completion, refused, unit
@@ -28,13 +34,21 @@ async def test_requests_are_the_prompt_with_the_arguments_of_the_caller(ask, ser
     options = {**further, "extra_body": {"top_k": 1}}
     await ask([unit("A.")], temperature=None, max_tokens=7, prompt="Split it.", options=options)
     message = {"role": "user", "content": prompt_for(unit("A."), "Split it.")}
-    assert server.requests[1] == {"model": "m", "max_tokens": 7, "top_k": 1, **further, "messages": [message]}
+    assert server.requests[1] == {
+        "model": "m",
+        "max_tokens": 7,
+        "top_k": 1,
+        **further,
+        "messages": [message],
+    }
 
 
 async def test_concurrency_is_bounded_and_order_is_kept(ask, server):
     server.wait_for_peak = 3  # no request is answered until three have come
     texts = [f"Passage {number}." for number in range(20)]
-    assert await ask([unit(text) for text in texts], max_concurrency=3) == [[text] for text in texts]
+    assert await ask([unit(text) for text in texts], max_concurrency=3) == [
+        [text] for text in texts
+    ]
     assert (server.peak, len(server.requests)) == (3, 20)
 
 
@@ -42,10 +56,16 @@ CONTEXT = "This model's maximum context length is 10 tokens."
 LASTING = {
     "refusal": (200, completion(None, refusal="I won't.")),
     "refusal of the request": refused(400, "The prompt was filtered.", "content_filter"),
-    "refusal by a filter without message": (200, {"choices": [{"index": 0, "finish_reason": "content_filter"}]}),
+    "refusal by a filter without message": (
+        200,
+        {"choices": [{"index": 0, "finish_reason": "content_filter"}]},
+    ),
     "passage too long": refused(400, CONTEXT, "context_length_exceeded"),
     "passage too long, in the request": refused(413, "request entity too large"),
-    "passage too long, in vLLM": (400, {"object": "error", "message": CONTEXT, "type": "BadRequestError", "code": 400}),
+    "passage too long, in vLLM": (
+        400,
+        {"object": "error", "message": CONTEXT, "type": "BadRequestError", "code": 400},
+    ),
     "unreadable output": (200, completion("I'm sorry, I can't do that.")),
     "empty output, no content": (200, completion(None)),
     "empty list": (200, completion("[]")),
@@ -114,7 +134,9 @@ async def test_a_server_that_no_request_reaches_is_one_error(ask, count):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     passages = [unit(f"{number}.") for number in range(count)]
-    with pytest.raises(PropositionizerError, match=rf"no request to .*:{port}/v1/ has been answered .*base_url"):
+    with pytest.raises(
+        PropositionizerError, match=rf"no request to .*:{port}/v1/ has been answered .*base_url"
+    ):
         await ask(passages, base_url=f"http://127.0.0.1:{port}/v1")
 
 
@@ -130,14 +152,26 @@ CHECK = "Check the client's key and base_url, .* whether it takes these argument
 @pytest.mark.parametrize(
     ("answer", "cause", "to_do"),
     [
-        (refused(401, "Incorrect API key provided.", "invalid_api_key"), openai.AuthenticationError, CHECK),
+        (
+            refused(401, "Incorrect API key provided.", "invalid_api_key"),
+            openai.AuthenticationError,
+            CHECK,
+        ),
         (refused(404, "No model 'm'.", "model_not_found"), openai.NotFoundError, CHECK),
-        (refused(429, "You exceeded your quota.", "insufficient_quota"), openai.RateLimitError, "Check the quota"),
+        (
+            refused(429, "You exceeded your quota.", "insufficient_quota"),
+            openai.RateLimitError,
+            "Check the quota",
+        ),
     ],
 )
-async def test_what_would_fail_for_every_passage_is_raised_at_once(ask, server, answer, cause, to_do):
+async def test_what_would_fail_for_every_passage_is_raised_at_once(
+    ask, server, answer, cause, to_do
+):
     server.answers = {f"{number}.": answer for number in range(100)}
-    with pytest.raises(PropositionizerError, match="requests for the model 'm' are rejected") as caught:
+    with pytest.raises(
+        PropositionizerError, match="requests for the model 'm' are rejected"
+    ) as caught:
         await ask([unit(text) for text in server.answers], max_concurrency=2)
     assert type(caught.value.__cause__) is cause
     assert re.search(to_do, str(caught.value))
@@ -173,7 +207,10 @@ async def test_a_schema_is_sent_and_its_object_read(ask, server):
     "answer",
     [
         refused(400, "This model does not support response format `json_schema`."),
-        (422, {"detail": [{"loc": ["body", "response_format", "type"], "msg": "unexpected value"}]}),
+        (
+            422,
+            {"detail": [{"loc": ["body", "response_format", "type"], "msg": "unexpected value"}]},
+        ),
     ],
 )
 async def test_the_words_of_other_servers(ask, server, answer):
@@ -188,7 +225,9 @@ async def test_what_the_server_refuses_is_left_out_for_good(ask, server, caplog)
         "response_format": "Invalid parameter: 'response_format' of type 'json_schema' is not supported.",
     }
     texts = [f"{number}." for number in range(20)]
-    assert await ask([unit(text) for text in texts], max_concurrency=4) == [[text] for text in texts]
+    assert await ask([unit(text) for text in texts], max_concurrency=4) == [
+        [text] for text in texts
+    ]
     for argument in server.refuses:
         assert caplog.text.count(f"no {argument}") == 1
         assert all(argument not in request for request in server.requests[-10:])
@@ -207,7 +246,9 @@ class Fake:
     def create(self, **request):
         self.calls += 1
         if self.calls == 2 and self.interrupt:
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # wakes a thread that waits
+            signal.pthread_kill(
+                threading.main_thread().ident, signal.SIGINT
+            )  # wakes a thread that waits
         self.released.wait(5)
         return completion("")
 
@@ -231,7 +272,9 @@ def test_an_interrupt_sends_no_further_requests():
 @pytest.mark.parametrize("kind", [Fake, AsyncFake])
 async def test_a_cancelled_call_sends_no_further_requests(kind):
     client = kind()
-    task = asyncio.create_task(PromptPropositionizer(client, "m", max_concurrency=2).apropositionize([unit("A.")] * 50))
+    task = asyncio.create_task(
+        PromptPropositionizer(client, "m", max_concurrency=2).apropositionize([unit("A.")] * 50)
+    )
     while client.calls < 2:
         await asyncio.sleep(0.001)
     task.cancel()
@@ -267,7 +310,10 @@ async def test_the_prompt_follows_the_schema_that_is_sent(ask, server):
     [request] = server.requests
     assert request["messages"][0]["content"] == as_object(prompt_for(unit("A.")))
     server.requests.clear()
-    server.answers["B."] = [refused(400, "Unknown parameter: 'response_format'."), (200, completion('["A."]'))]
+    server.answers["B."] = [
+        refused(400, "Unknown parameter: 'response_format'."),
+        (200, completion('["A."]')),
+    ]
     assert await ask([unit("B.")]) == [["A."]]
     first, second = server.requests
     assert first["messages"][0]["content"] == as_object(prompt_for(unit("B.")))

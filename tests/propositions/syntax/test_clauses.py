@@ -8,7 +8,10 @@ from tests.propositions.syntax.trees import CURIE, PISA, VASA, tree
 
 # A parse, and the statements of its sentence.
 SENTENCES = {
-    "own subjects": (PISA, ["Prior to 1990, the tower leaned at 5.5 degrees.", "It now leans at 3.99 degrees."]),
+    "own subjects": (
+        PISA,
+        ["Prior to 1990, the tower leaned at 5.5 degrees.", "It now leans at 3.99 degrees."],
+    ),
     "apposition and passive": (
         CURIE,
         [
@@ -19,7 +22,11 @@ SENTENCES = {
     ),
     "indefinite predicate": (
         VASA,
-        ["The Vasa was a large Swedish warship.", "The Vasa was built 1628.", "The Vasa sank in Stockholm."],
+        [
+            "The Vasa was a large Swedish warship.",
+            "The Vasa was built 1628.",
+            "The Vasa sank in Stockholm.",
+        ],
     ),
     "adjectives take over the copula, nouns do not": (
         "He PRP 3 nsubj | was VBD 3 cop | old JJ 0 root | and CC 5 cc | tall_ JJ 3 conj | . . 3 punct",

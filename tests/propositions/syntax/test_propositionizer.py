@@ -23,7 +23,10 @@ def test_the_papers_first_figure() -> None:
         title="Leaning Tower of Pisa",
     )
     assert "The Leaning Tower of Pisa now leans at about 3.99 degrees." in found
-    assert any(text.endswith("the Leaning Tower of Pisa leaned at an angle of 5.5 degrees.") for text in found)
+    assert any(
+        text.endswith("the Leaning Tower of Pisa leaned at an angle of 5.5 degrees.")
+        for text in found
+    )
 
 
 def test_names_that_pronouns_stand_for_count() -> None:
@@ -43,7 +46,13 @@ def test_no_full_stop_follows_a_citation(mark: str) -> None:
 
 
 def test_sentences_that_do_not_parse_are_kept() -> None:
-    for text in ("Apples, pears, plums", "2019 2020 2021", "東京は日本の首都です。", "Привет, мир!", "🙂 🙂"):
+    for text in (
+        "Apples, pears, plums",
+        "2019 2020 2021",
+        "東京は日本の首都です。",
+        "Привет, мир!",
+        "🙂 🙂",
+    ):
         assert propositions(text), text
 
 
@@ -78,7 +87,11 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
             "Marie Dupont married the painter Paul Renard. His sister hated her.",
             "His sister hated her.",
         ),
-        ("Kafka (software)", "Kafka is a platform named after Franz Kafka. He wrote novels.", "He wrote novels."),
+        (
+            "Kafka (software)",
+            "Kafka is a platform named after Franz Kafka. He wrote novels.",
+            "He wrote novels.",
+        ),
         ("", "Its colour is red. It has 4 wheels.", "It has 4 wheels."),
     ],
 )
@@ -122,7 +135,10 @@ def test_what_would_be_false_or_meaningless_alone_stays_in_its_sentence(text: st
         ),
         (
             "In 1998, Anna Berg founded the company, and her brother still leads the sales team.",
-            ["In 1998, Anna Berg founded the company.", "Anna Berg's brother still leads the sales team."],
+            [
+                "In 1998, Anna Berg founded the company.",
+                "Anna Berg's brother still leads the sales team.",
+            ],
         ),
         (
             "However, the price rose to EUR 40 and the delivery took three weeks.",
@@ -134,7 +150,10 @@ def test_what_would_be_false_or_meaningless_alone_stays_in_its_sentence(text: st
         ),
         (
             "The French composer Olivier Messiaen was blind. He died in Paris.",
-            ["The French composer Olivier Messiaen was blind.", "The French composer Olivier Messiaen died in Paris."],
+            [
+                "The French composer Olivier Messiaen was blind.",
+                "The French composer Olivier Messiaen died in Paris.",
+            ],
         ),
     ],
 )
@@ -217,16 +236,28 @@ def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(pat
         ("# Acme Corp\n\n## John Smith\n\nHe joined in 2010.", "John Smith joined in 2010."),
         ("# Acme Corp\n\n## Sales\n\nHe joined in 2010.", "He joined in 2010."),
         ("# Acme Corp\n\n## Jane Roe\n\nHe joined in 2010.", "He joined in 2010."),
-        ("# Employee handbook\n\n## Parental leave\n\nIt lasts 14 months.", "Parental leave lasts 14 months."),
+        (
+            "# Employee handbook\n\n## Parental leave\n\nIt lasts 14 months.",
+            "Parental leave lasts 14 months.",
+        ),
         ("# Heron X200\n\n## Warranty\n\nIt lasts two years.", "It lasts two years."),
         ("# Heron X200\n\n## Overview\n\nIt weighs 59 kg.", "Heron X200 weighs 59 kg."),
-        ("# Chicago\n\n## Wrigley Building\n\nIt was built in 1924.", "Wrigley Building was built in 1924."),
+        (
+            "# Chicago\n\n## Wrigley Building\n\nIt was built in 1924.",
+            "Wrigley Building was built in 1924.",
+        ),
         ("# Heron X200 user manual\n\n## Overview\n\nIt weighs 59 kg.", "It weighs 59 kg."),
         ("# Stock\n\n## Filters\n\nThey last two months.", "Filters last two months."),
         ("# Stock\n\n## Acme, Inc.\n\nIt was founded in 2010.", "Acme, Inc. was founded in 2010."),
-        ("# Rules\n\n## Travel policy\n\nThe policy covers all staff.", "The Travel policy covers all staff."),
+        (
+            "# Rules\n\n## Travel policy\n\nThe policy covers all staff.",
+            "The Travel policy covers all staff.",
+        ),
         ("# Tern Bicycle Company\n\nThe company was sold.", "The Tern Bicycle Company was sold."),
-        ("# Tern Bicycle Company\n\nFor Volvo, the company was small.", "For Volvo, the company was small."),
+        (
+            "# Tern Bicycle Company\n\nFor Volvo, the company was small.",
+            "For Volvo, the company was small.",
+        ),
         ("# Heron X200\n\nIt is known that pumps leak.", "It is known that pumps leak."),
         ("# Marie Curie\n\n## Early life\n\nShe left in 1891.", "Marie Curie left in 1891."),
     ],

@@ -10,7 +10,11 @@ from factoid.propositions.syntax.tree import tokenize
 NLP = spacy.blank("en")
 
 
-@given(st.lists(st.sampled_from(["`", "a b", "Hamlet", "s", " ", "-", "(", ".", ","]), max_size=30).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(["`", "a b", "Hamlet", "s", " ", "-", "(", ".", ","]), max_size=30
+    ).map("".join)
+)
 def test_no_character_is_lost(text: str) -> None:
     doc, words = tokenize(NLP, text)
     assert "".join(word + token.whitespace_ for word, token in zip(words, doc, strict=True)) == text

@@ -28,7 +28,9 @@ def doc(rows: str) -> Doc:
         words=[word[:-1] if len(word) > 1 and word.endswith("_") else word for word, *_ in fields],
         spaces=[not (len(word) > 1 and word.endswith("_")) for word, *_ in fields],
         tags=[tag for _, tag, *_ in fields],
-        heads=[int(head) - 1 if head != "0" else index for index, (_, _, head, _) in enumerate(fields)],
+        heads=[
+            int(head) - 1 if head != "0" else index for index, (_, _, head, _) in enumerate(fields)
+        ],
         deps=[relation.replace("root", "ROOT") for *_, relation in fields],
     )
 

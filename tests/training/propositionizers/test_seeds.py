@@ -28,7 +28,11 @@ def pair(document: str):
 
 def test_fit_pairs_are_kept_and_others_counted_by_reason():
     texts = {
-        ANNA: [*FACTS, " Anna  Berg was\nborn in Oslo. ", ""],  # repetitions and white space are not learned
+        ANNA: [
+            *FACTS,
+            " Anna  Berg was\nborn in Oslo. ",
+            "",
+        ],  # repetitions and white space are not learned
         "Dogs bark.": NoPropositions("request timed out", transient=True),
         "Cows moo.": [],
         "Owls hoot.": ["Owls hoot in Lisbon.", "Owls hoot."],
@@ -40,11 +44,17 @@ def test_fit_pairs_are_kept_and_others_counted_by_reason():
     )
     seeds = make_seeds(passages, propositionizer)
     [seed] = seeds.pairs
-    assert (seed.passage.text, list(seed.propositions), seed.propositionizer) == (ANNA, FACTS, "scripted")
+    assert (seed.passage.text, list(seed.propositions), seed.propositionizer) == (
+        ANNA,
+        FACTS,
+        "scripted",
+    )
     reasons = ("empty output", "low coverage", "request timed out", "unsupported propositions")
     assert seeds.dropped == dict.fromkeys(reasons, 1)
     assert str(seeds).startswith("1 pairs kept, 4 dropped (1 empty output, ")
-    assert len(make_seeds(passages, propositionizer, min_coverage=0.5, max_unsupported=0.5).pairs) == 3
+    assert (
+        len(make_seeds(passages, propositionizer, min_coverage=0.5, max_unsupported=0.5).pairs) == 3
+    )
 
 
 @given(st.lists(st.sampled_from("abcdefgh")), st.integers(0, 50))
@@ -58,7 +68,9 @@ def test_no_document_is_on_both_sides(documents, count):
     assert training
     assert len(training) + len(held_out) == len(pairs)
     assert bool(held_out) == bool(count)
-    assert not {seed.passage.document_id for seed in training} & {seed.passage.document_id for seed in held_out}
+    assert not {seed.passage.document_id for seed in training} & {
+        seed.passage.document_id for seed in held_out
+    }
 
 
 def test_about_as_many_are_held_out_as_asked_for():
@@ -78,7 +90,10 @@ def content(seed):
 
 def test_written_pairs_are_read_back_and_text_and_propositions_suffice(tmp_path):
     texts = 'It is "old".', "Łódź\u2028is"
-    pairs = [SeedPair(passage("Łódź is a “city”.\nIt is old.", "Łódź", "one"), texts, "gpt@1"), pair("two")]
+    pairs = [
+        SeedPair(passage("Łódź is a “city”.\nIt is old.", "Łódź", "one"), texts, "gpt@1"),
+        pair("two"),
+    ]
     path = tmp_path / "pairs.jsonl"
     write_pairs(path, pairs)
     assert [content(seed) for seed in read_pairs(path)] == [content(seed) for seed in pairs]

@@ -50,12 +50,22 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
-    texts = [text for seed in PAIRS for text in (passage_input(seed.passage), json.dumps(seed.propositions))]
+    texts = [
+        text
+        for seed in PAIRS
+        for text in (passage_input(seed.passage), json.dumps(seed.propositions))
+    ]
     return write_untrained(tmp_path_factory.mktemp("models") / "untrained", texts, limit=64)
 
 
 def settings(start, **changes):
-    small = {"epochs": 60, "batch_size": 4, "device_batch_size": 2, "learning_rate": 1e-2, "max_tokens": 64}
+    small = {
+        "epochs": 60,
+        "batch_size": 4,
+        "device_batch_size": 2,
+        "learning_rate": 1e-2,
+        "max_tokens": 64,
+    }
     return TrainingSettings(**{"model": str(start), **small, **changes})
 
 
@@ -70,7 +80,11 @@ def test_what_was_learned_is_written_with_how_it_came_about(trained, start):
     folder, record = trained
     losses = [entry["loss"] for entry in record["log"] if "loss" in entry]
     assert losses[-1] < losses[0] / 3
-    assert (record["training_pairs"], record["held_out_pairs"], record["steps"]) == (9, 1, 180)  # a tenth is held out
+    assert (record["training_pairs"], record["held_out_pairs"], record["steps"]) == (
+        9,
+        1,
+        180,
+    )  # a tenth is held out
     assert len([entry for entry in record["log"] if "eval_loss" in entry]) == 60
     model = FlanT5Propositionizer(folder, engine="transformers", device="cpu")
     training, held_out = split_held_out(PAIRS, 2)
@@ -80,7 +94,11 @@ def test_what_was_learned_is_written_with_how_it_came_about(trained, start):
     assert (record["settings"]["weight_decay"], record["dropped"]) == (1e-4, {"low coverage": 3})
     assert (record["similarity"], record["propositionizers"]) == ("TokenF1", ["scripted"])
     assert json.loads((folder / "config.json").read_text())["use_cache"] is True
-    assert not [path for path in folder.iterdir() if path.is_dir() or path.suffix in {".bin", ".pt", ".pth", ".part"}]
+    assert not [
+        path
+        for path in folder.iterdir()
+        if path.is_dir() or path.suffix in {".bin", ".pt", ".pth", ".part"}
+    ]
     with pytest.raises(InvalidInputError, match="holds a finished model: choose another"):
         train_propositionizer(PAIRS, folder, settings=settings(start))
 
@@ -94,7 +112,11 @@ class Interrupted(Exception):
 
 
 def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, monkeypatch, capsys):
-    options = {"settings": settings(start, epochs=4, checkpoint_steps=3), "held_out": 2, "use_cpu": True}
+    options = {
+        "settings": settings(start, epochs=4, checkpoint_steps=3),
+        "held_out": 2,
+        "use_cpu": True,
+    }
     whole = train_propositionizer(PAIRS, tmp_path / "whole", **options)
     assert capsys.readouterr().out == ""
 
@@ -122,7 +144,10 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, mo
         patched.setattr(train, "evaluate_propositionizer", stop)
         with pytest.raises(Interrupted):
             train_propositionizer(PAIRS, tmp_path / "parts", **options, progress=True)
-    smaller = {**options, "settings": settings(start, epochs=4, checkpoint_steps=3, device_batch_size=1)}
+    smaller = {
+        **options,
+        "settings": settings(start, epochs=4, checkpoint_steps=3, device_batch_size=1),
+    }
     parts = train_propositionizer(PAIRS, tmp_path / "parts", **smaller, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
@@ -135,10 +160,19 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, mo
 
 def test_pairs_that_the_model_cannot_read_or_write_are_counted(start, tmp_path):
     (long,) = split_passages(Document("Pisa has a tower. " * 30, id="long"), words=1000)
-    pairs = [*PAIRS, SeedPair(long, ("Pisa has a tower.",)), SeedPair(PAIRS[0].passage, ("Ψ has a tower.",))]
+    pairs = [
+        *PAIRS,
+        SeedPair(long, ("Pisa has a tower.",)),
+        SeedPair(PAIRS[0].passage, ("Ψ has a tower.",)),
+    ]
     options = {"held_out": 0, "use_cpu": True}
-    record = train_propositionizer(pairs, tmp_path / "model", settings=settings(start, epochs=1), **options)
-    assert record["dropped"] == {"characters that the tokenizer lacks": 1, "longer than the model reads or writes": 1}
+    record = train_propositionizer(
+        pairs, tmp_path / "model", settings=settings(start, epochs=1), **options
+    )
+    assert record["dropped"] == {
+        "characters that the tokenizer lacks": 1,
+        "longer than the model reads or writes": 1,
+    }
     assert (record["training_pairs"], record["score"]) == (len(PAIRS), None)
     with pytest.raises(InvalidInputError, match="no pair is left to train on"):
         train_propositionizer(pairs[-2:], tmp_path / "none", settings=settings(start), **options)

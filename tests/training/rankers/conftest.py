@@ -15,7 +15,14 @@ import torch
 
 from tests.late_interaction.tiny_colbert import add_marker, write_colbert
 
-PLACES = {"oslo": "berg", "berlin": "anna", "paris": "river", "rome": "tower", "pisa": "bridge", "stockholm": "museum"}
+PLACES = {
+    "oslo": "berg",
+    "berlin": "anna",
+    "paris": "river",
+    "rome": "tower",
+    "pisa": "bridge",
+    "stockholm": "museum",
+}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -31,8 +38,15 @@ def examples() -> list[TrainingExample]:
     """Which sentence answers cannot be told from common words: both hold the town."""
     made = []
     for town, thing in PLACES.items():
-        passages = (f"The town {town} is old. The {thing} is in {town}.", "The ship sank. It was raised years later.")
-        made.append(TrainingExample(f"What stands in {town}?", passages, (4.0, 0.0), (thing,), ((0.0, 4.0), None)))
+        passages = (
+            f"The town {town} is old. The {thing} is in {town}.",
+            "The ship sank. It was raised years later.",
+        )
+        made.append(
+            TrainingExample(
+                f"What stands in {town}?", passages, (4.0, 0.0), (thing,), ((0.0, 4.0), None)
+            )
+        )
     return made
 
 

@@ -27,7 +27,9 @@ def softmax(scores):
 
 
 def divergence(teacher, student):
-    return sum(p * math.log(p / q) for p, q in zip(softmax(teacher), softmax(student), strict=True) if p)
+    return sum(
+        p * math.log(p / q) for p, q in zip(softmax(teacher), softmax(student), strict=True) if p
+    )
 
 
 def loop(queries, passages, ids, scores, mask):
@@ -70,7 +72,9 @@ def test_divergences_equal_loops_over_single_products(seed):
     tensors[0].requires_grad_()
     tensors[1].requires_grad_()
     ours = sentence_divergences(*tensors, query_mask=torch.tensor(mask))
-    np.testing.assert_allclose(ours.detach().numpy(), loop(queries, passages, ids, scores, mask), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        ours.detach().numpy(), loop(queries, passages, ids, scores, mask), rtol=1e-4, atol=1e-5
+    )
     assert ours[1, 0] == ours[1, 2] == 0
     ours.sum().backward()
     assert all(tensor.grad.isfinite().all() for tensor in tensors[:2])
@@ -98,20 +102,29 @@ def rows():
     scores = (tuple(float(place) for place in range(3)), (2.0, -1.0), None)
     first = TrainingExample("Where is Anna?", TEXTS, (3.0, 1.0, 0.0), (), scores)
     second = TrainingExample(
-        "Who sank the old ship?", TEXTS[::-1], (-1.0, 0.0, 2.5), (), (None, (0.0, 0.0), (1.0, 2.0, 9.0))
+        "Who sank the old ship?",
+        TEXTS[::-1],
+        (-1.0, 0.0, 2.5),
+        (),
+        (None, (0.0, 0.0), (1.0, 2.0, 9.0)),
     )
     return training_rows([first, second], 3, FINER_PROMPT)
 
 
 def features(batch, names):
-    return [{k.removeprefix(f"{name}_"): v for k, v in batch.items() if k.startswith(f"{name}_")} for name in names]
+    return [
+        {k.removeprefix(f"{name}_"): v for k, v in batch.items() if k.startswith(f"{name}_")}
+        for name in names
+    ]
 
 
 def test_both_terms_equal_an_independent_computation(model, rows):
     batch = collator(model, finer_prompt=FINER_PROMPT, ways=3)([dict(row) for row in rows])
     names = ["query", "finer", "document_1", "document_2", "document_3"]
     with torch.no_grad():
-        terms = MultiGranularLoss(model, sentence_weight=0.5)(features(batch, names), batch["label"])
+        terms = MultiGranularLoss(model, sentence_weight=0.5)(
+            features(batch, names), batch["label"]
+        )
     passage, sentence = [], []
     for row in rows:
         coarse = model.encode_query(row["query"]).double().numpy()
@@ -120,7 +133,9 @@ def test_both_terms_equal_an_independent_computation(model, rows):
         for way in range(1, 4):
             text, spans = row[f"document_{way}"], row["sentences"][way - 1]
             [encoded] = model.encode_document(
-                [text], output_value=None, processing_kwargs={"text": {"return_offsets_mapping": True}}
+                [text],
+                output_value=None,
+                processing_kwargs={"text": {"return_offsets_mapping": True}},
             )
             scored = encoded["attention_mask"].bool().numpy()
             vectors = encoded["token_embeddings"].double().numpy()
@@ -134,7 +149,9 @@ def test_both_terms_equal_an_independent_computation(model, rows):
                 ]
                 for start, end, _ in spans
             ]
-            of_sentences = [sum(max(float(q @ v) for v in tokens) for q in finer) for tokens in within if tokens]
+            of_sentences = [
+                sum(max(float(q @ v) for v in tokens) for q in finer) for tokens in within if tokens
+            ]
             teacher = [score for (_, _, score), tokens in zip(spans, within, strict=True) if tokens]
             weight = softmax(row["scores"])[way - 1]
             sentence.append(weight * divergence(teacher, of_sentences) if len(teacher) > 1 else 0.0)
@@ -151,7 +168,9 @@ def test_without_a_weight_there_is_the_loss_over_passages_alone(model, rows):
     names = ["query", "document_1", "document_2", "document_3"]
     with torch.no_grad():
         terms = MultiGranularLoss(model, sentence_weight=0)(features(batch, names), batch["label"])
-        whole = MultiGranularLoss(model)(features(both, [names[0], "finer", *names[1:]]), both["label"])
+        whole = MultiGranularLoss(model)(
+            features(both, [names[0], "finer", *names[1:]]), both["label"]
+        )
     assert list(terms) == ["passage"]
     assert terms["passage"].item() == pytest.approx(whole["passage"].item(), rel=1e-6)
 
@@ -160,11 +179,17 @@ def test_sentences_beyond_what_the_model_reads_take_no_part(model):
     model[0].document_length = 24
     text = " ".join(["The ship sank."] * 12)
     scores = tuple(float(place % 3) for place in range(12))
-    rows = training_rows([TrainingExample("the ship", (text, "No."), (1.0, 0.0), (), (scores, None))], 2, FINER_PROMPT)
+    rows = training_rows(
+        [TrainingExample("the ship", (text, "No."), (1.0, 0.0), (), (scores, None))],
+        2,
+        FINER_PROMPT,
+    )
     batch = collator(model, finer_prompt=FINER_PROMPT, ways=2)(rows)
     read = batch["document_1_sentence_ids"].max().item()
     assert 1 < read < 12
     with torch.no_grad():
-        loss = MultiGranularLoss(model)(features(batch, ["query", "finer", "document_1", "document_2"]), batch["label"])
+        loss = MultiGranularLoss(model)(
+            features(batch, ["query", "finer", "document_1", "document_2"]), batch["label"]
+        )
     assert loss["sentence"].isfinite()
     assert loss["sentence"] > 0

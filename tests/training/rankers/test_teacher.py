@@ -19,7 +19,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer
 
 
 def settings(model, **changes):
-    small = {"epochs": 25, "batch_size": 4, "device_batch_size": 4, "learning_rate": 3e-3, "checkpoint_steps": 50}
+    small = {
+        "epochs": 25,
+        "batch_size": 4,
+        "device_batch_size": 4,
+        "learning_rate": 3e-3,
+        "checkpoint_steps": 50,
+    }
     return FitSettings(**{"model": str(model), **small, **changes})
 
 
@@ -50,19 +56,27 @@ def test_scores_are_the_logits_of_marked_sentences(taught, bare, tmp_path):
     pairs = [(example.query, mark_sentence(text, span)) for span in sentence_spans(text)]
     model = CrossEncoder(str(taught), device="cpu")
     with torch.no_grad():
-        features = model.tokenizer([q for q, _ in pairs], [p for _, p in pairs], padding=True, return_tensors="pt")
+        features = model.tokenizer(
+            [q for q, _ in pairs], [p for _, p in pairs], padding=True, return_tensors="pt"
+        )
         logits = model[0].auto_model(**features).logits[:, 0]
     np.testing.assert_allclose(example.sentence_scores[0], logits.numpy(), rtol=1e-3, atol=1e-4)
 
 
 def test_passages_of_one_sentence_or_beyond_the_ways_are_not_scored(taught, tmp_path):
-    example = TrainingExample("town?", ("One town. Two towns.", "One sentence", "A ship. A river."), (9.0, 0.0, 9.0))
+    example = TrainingExample(
+        "town?", ("One town. Two towns.", "One sentence", "A ship. A river."), (9.0, 0.0, 9.0)
+    )
     for ways, scored in ((None, [True, False, True]), (1, [True, False, False])):
-        [found] = score_sentences([example], taught, tmp_path / "scores.jsonl", ways=ways, batch_size=1, use_cpu=True)
+        [found] = score_sentences(
+            [example], taught, tmp_path / "scores.jsonl", ways=ways, batch_size=1, use_cpu=True
+        )
         assert [row is not None for row in found.sentence_scores] == scored
 
 
-def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, bare, tmp_path, monkeypatch):
+def test_scores_that_are_there_stay_and_others_are_made_once(
+    taught, examples, bare, tmp_path, monkeypatch
+):
     file = tmp_path / "scores.jsonl"
     whole = score_sentences(bare, taught, file, use_cpu=True)
     lines = file.read_text().strip().split("\n")
@@ -70,7 +84,11 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
     file.write_text("\n".join(lines[:4]) + "\n" + lines[4][:20])  # killed while writing
     asked = []
     logits = room._logits
-    monkeypatch.setattr(room, "_logits", lambda model, pairs, *size: asked.extend(pairs) or logits(model, pairs, *size))
+    monkeypatch.setattr(
+        room,
+        "_logits",
+        lambda model, pairs, *size: asked.extend(pairs) or logits(model, pairs, *size),
+    )
     again = score_sentences(bare, taught, file, use_cpu=True)
     assert {query for query, _ in asked} == {example.query for example in bare[4:]}
     for first, second in zip(whole, again, strict=True):
@@ -83,7 +101,8 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
 
 def test_a_trained_teacher_is_not_trained_again(taught, plain, bare, monkeypatch):
     monkeypatch.setattr(
-        "factoid.training.propositionizers.fine_tune.run_trainer", lambda *_, **__: pytest.fail("trained again")
+        "factoid.training.propositionizers.fine_tune.run_trainer",
+        lambda *_, **__: pytest.fail("trained again"),
     )
     train_teacher(bare, taught, settings=settings(plain, device_batch_size=2), use_cpu=True)
     for others, changes in ((bare[1:], {}), (bare, {"epochs": 3})):

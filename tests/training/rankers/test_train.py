@@ -24,7 +24,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer
 
 
 def settings(model, **changes):
-    small = {"epochs": 12, "batch_size": 6, "device_batch_size": 3, "learning_rate": 1e-2, "checkpoint_steps": 5}
+    small = {
+        "epochs": 12,
+        "batch_size": 6,
+        "device_batch_size": 3,
+        "learning_rate": 1e-2,
+        "checkpoint_steps": 5,
+    }
     return RankerSettings(**{"model": str(model), **small, **changes})
 
 
@@ -47,7 +53,12 @@ def losses(record):
 
 def test_the_losses_fall(trained):
     folder, record = trained
-    assert [record[name] for name in ("steps", "training_examples", "ways", "sentences")] == [12, 6, 2, 12]
+    assert [record[name] for name in ("steps", "training_examples", "ways", "sentences")] == [
+        12,
+        6,
+        2,
+        12,
+    ]
     assert [entry["step"] for entry in losses(record)] == list(range(1, 13))
     first, last = losses(record)[0], losses(record)[-1]
     assert last["sentence"] < first["sentence"] / 2
@@ -57,7 +68,12 @@ def test_the_losses_fall(trained):
 
 def test_the_log_holds_what_an_evaluator_returns(trained):
     _, record = trained
-    assert [entry["step"] for entry in record["log"] if entry.get("eval_finer") == 1] == [0, 5, 10, 12]
+    assert [entry["step"] for entry in record["log"] if entry.get("eval_finer") == 1] == [
+        0,
+        5,
+        10,
+        12,
+    ]
 
 
 def test_the_checkpoint_ranks_by_its_path_alone(trained, examples):
@@ -67,13 +83,17 @@ def test_the_checkpoint_ranks_by_its_path_alone(trained, examples):
         [best] = ranker.rank(example.query, example.passages, k=1)
         assert example.answers[0] in best.unit.text
     encoder = LateInteractionEncoder(folder)
-    coarse, finer = (encoder.encode_query("What stands in Oslo?", finer=finer) for finer in (False, True))
+    coarse, finer = (
+        encoder.encode_query("What stands in Oslo?", finer=finer) for finer in (False, True)
+    )
     assert coarse.vectors.shape == finer.vectors.shape
     assert np.abs(coarse.vectors - finer.vectors).max() > 0.01
     assert encoder.has_finer_marker()
     without = LateInteractionEncoder(folder, finer_marker=False)  # setting A2
     assert not without.has_finer_marker()
-    np.testing.assert_array_equal(without.encode_query("What stands in Oslo?", finer=True).vectors, coarse.vectors)
+    np.testing.assert_array_equal(
+        without.encode_query("What stands in Oslo?", finer=True).vectors, coarse.vectors
+    )
 
 
 def test_nothing_but_data_is_written(trained):
@@ -91,7 +111,9 @@ def test_passages_alone_make_no_marker(colbert, examples, tmp_path):
     assert record["sentences"] == 0
 
 
-def test_one_marker_learns_sentences_with_the_query_of_passages(colbert, examples, tmp_path, trained):
+def test_one_marker_learns_sentences_with_the_query_of_passages(
+    colbert, examples, tmp_path, trained
+):
     """Setting A3 of AGRaME's Table 5."""
     chosen = settings(colbert, second_marker=False)
     record = train_ranker(examples, tmp_path / "model", settings=chosen, use_cpu=True)
@@ -100,7 +122,8 @@ def test_one_marker_learns_sentences_with_the_query_of_passages(colbert, example
     encoder = LateInteractionEncoder(tmp_path / "model")
     assert not encoder.has_finer_marker()
     np.testing.assert_array_equal(
-        encoder.encode_query("What sank?").vectors, encoder.encode_query("What sank?", finer=True).vectors
+        encoder.encode_query("What sank?").vectors,
+        encoder.encode_query("What sank?", finer=True).vectors,
     )
     model = load_model(str(trained[0]), device="cpu")
     rows = training_rows(examples[:2], 2, "query")
@@ -142,18 +165,28 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(colbert, examples, 
 
 
 def test_a_plain_encoder_needs_a_projection_that_is_asked_for(plain, examples, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"not a late-interaction checkpoint.*--projection 128"):
+    with pytest.raises(
+        InvalidInputError, match=r"not a late-interaction checkpoint.*--projection 128"
+    ):
         train_ranker(examples, tmp_path / "model", settings=settings(plain), use_cpu=True)
-    first, second, other = (load_model(str(plain), projection=16, seed=seed, device="cpu") for seed in (5, 5, 6))
+    first, second, other = (
+        load_model(str(plain), projection=16, seed=seed, device="cpu") for seed in (5, 5, 6)
+    )
     matrices = [model[1].linear.weight.detach() for model in (first, second, other)]
     assert torch.equal(matrices[0], matrices[1])
     assert not torch.equal(matrices[0], matrices[2])
     assert torch.allclose(matrices[0] @ matrices[0].T, torch.eye(16), atol=1e-5)
     chosen = settings(plain, projection=16, epochs=2)
     train_ranker(examples, tmp_path / "model", settings=chosen, use_cpu=True)
-    tokens = LateInteractionEncoder(tmp_path / "model").encode_passages(["The ship sank, at last."])[0]
+    tokens = LateInteractionEncoder(tmp_path / "model").encode_passages(
+        ["The ship sank, at last."]
+    )[0]
     assert tokens.vectors.shape[1] == 16
-    assert ["The ship sank, at last."[start:end] for start, end in tokens.spans if end][:3] == ["The", "ship", "sank"]
+    assert ["The ship sank, at last."[start:end] for start, end in tokens.spans if end][:3] == [
+        "The",
+        "ship",
+        "sank",
+    ]
     assert "," not in {"The ship sank, at last."[start:end] for start, end in tokens.spans}
     with pytest.raises(InvalidInputError, match="projection from 1 to 64"):
         load_model(str(plain), projection=65)
@@ -172,8 +205,14 @@ def test_a_tokenizer_without_unused_words_gets_new_ones(plain, tmp_path):
     model = load_model(str(tmp_path), projection=8, device="cpu")
     add_marker(model, FINER_PROMPT)
     add_marker(model, FINER_PROMPT)  # it has one
-    assert [model.prompts[name] for name in ("query", "document", FINER_PROMPT)] == ["[Q] ", "[D] ", "[S] "]
-    assert model.tokenizer("[S] ship", add_special_tokens=False)["input_ids"][0] == len(vocabulary) + 2
+    assert [model.prompts[name] for name in ("query", "document", FINER_PROMPT)] == [
+        "[Q] ",
+        "[D] ",
+        "[S] ",
+    ]
+    assert (
+        model.tokenizer("[S] ship", add_special_tokens=False)["input_ids"][0] == len(vocabulary) + 2
+    )
     model.save_pretrained(str(tmp_path / "model"))
     again = load_model(str(tmp_path / "model"), device="cpu")
     assert np.array_equal(again.encode_query("the ship"), model.encode_query("the ship"))
@@ -191,13 +230,17 @@ def test_examples_with_too_few_passages_are_counted(colbert, examples, tmp_path)
 
 def test_sentences_need_scores(colbert, tmp_path):
     bare = TrainingExample("a ship?", ("One. Two.", "Three."), (1.0, 0.0))
-    with pytest.raises(InvalidInputError, match=r"no example has sentence_scores.*sentence_weight=0"):
+    with pytest.raises(
+        InvalidInputError, match=r"no example has sentence_scores.*sentence_weight=0"
+    ):
         train_ranker([bare], tmp_path / "model", settings=settings(colbert), use_cpu=True)
 
 
 def test_models_and_packages_that_are_missing(examples, tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match="cannot load the late-interaction model"):
-        train_ranker(examples, tmp_path / "model", settings=settings(tmp_path / "nowhere"), use_cpu=True)
+        train_ranker(
+            examples, tmp_path / "model", settings=settings(tmp_path / "nowhere"), use_cpu=True
+        )
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingDependencyError, match=r"factoid\[train\]"):
         train_ranker(examples, tmp_path / "model", settings=settings("any"))

@@ -11,7 +11,14 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
-from factoid import AnyGranularityRanker, PropCite, SentenceTransformerEncoder, UnitStore, Weights, pack_context
+from factoid import (
+    AnyGranularityRanker,
+    PropCite,
+    SentenceTransformerEncoder,
+    UnitStore,
+    Weights,
+    pack_context,
+)
 from langchain_factoid import (
     AnyGranularityReranker,
     EncoderEmbeddings,
@@ -30,7 +37,9 @@ PROMPT = ChatPromptTemplate.from_template("{facts}\n\n{question}")
 
 
 def read(folder: Path) -> list[Document]:
-    return [Document(path.read_text(), metadata={"source": str(path)}) for path in folder.glob("*.md")]
+    return [
+        Document(path.read_text(), metadata={"source": str(path)}) for path in folder.glob("*.md")
+    ]
 
 
 def facts(documents: list[Document]) -> str:
@@ -43,11 +52,18 @@ def answer(folder: Path, model: BaseChatModel) -> str:
         store.add_documents(read(folder))
         report = store.last_report
         print(report.documents if report is not None else 0)
-        retriever = MultiGranularRetriever(store=store, k=3, expand=1, filter={"source": {"$exists": True}})
-        chain = (
-            {"facts": retriever | facts, "question": RunnablePassthrough[str]()} | PROMPT | model | StrOutputParser()
+        retriever = MultiGranularRetriever(
+            store=store, k=3, expand=1, filter={"source": {"$exists": True}}
         )
-        for document, score in store.similarity_search_with_score("question", k=2, granularity="sentence"):
+        chain = (
+            {"facts": retriever | facts, "question": RunnablePassthrough[str]()}
+            | PROMPT
+            | model
+            | StrOutputParser()
+        )
+        for document, score in store.similarity_search_with_score(
+            "question", k=2, granularity="sentence"
+        ):
             print(document.page_content, f"{score:.2f}")
         for match in matches_of(retriever.invoke("question")[0]):
             place = (match["start"], match["end"])
@@ -62,7 +78,9 @@ async def ask(store: MultiGranularFAISS) -> list[Document]:
     found = await store.asimilarity_search("question", k=1)
     print(ids, [document.id for document in found])
     store.delete(ids)
-    return await MultiGranularRetriever(store=store, weights=Weights(0.4, 0.2)).ainvoke("question", k=2)
+    return await MultiGranularRetriever(store=store, weights=Weights(0.4, 0.2)).ainvoke(
+        "question", k=2
+    )
 
 
 def cite(documents: list[Document], model: BaseChatModel) -> list[str]:
@@ -72,9 +90,14 @@ def cite(documents: list[Document], model: BaseChatModel) -> list[str]:
         return documents
 
     sources = {"documents": RunnableLambda(retrieve), "question": RunnablePassthrough[str]()}
-    chain = sources | RunnablePassthrough.assign(answer=PROMPT | model) | PropCiteRunnable(citer=citer)
+    chain = (
+        sources | RunnablePassthrough.assign(answer=PROMPT | model) | PropCiteRunnable(citer=citer)
+    )
     message = chain.invoke("question")
-    return [f"[{citation['number']}] {citation['cited_text']}, {citation['url']}" for citation in citations_of(message)]
+    return [
+        f"[{citation['number']}] {citation['cited_text']}, {citation['url']}"
+        for citation in citations_of(message)
+    ]
 
 
 def split(documents: list[Document], model: BaseChatModel) -> list[Document]:
@@ -84,7 +107,9 @@ def split(documents: list[Document], model: BaseChatModel) -> list[Document]:
 
 def rest(documents: list[Document], store: UnitStore) -> str:
     ranker = AnyGranularityRanker("colbert-ir/colbertv2.0")
-    reranked = AnyGranularityReranker(ranker=ranker, top_n=2).compress_documents(documents, "question")
+    reranked = AnyGranularityReranker(ranker=ranker, top_n=2).compress_documents(
+        documents, "question"
+    )
     named = EntityRetriever.from_documents(documents).invoke("question")
     print(len(reranked), len(named))
     return pack_context(store.search("question", k=3), words=100)

@@ -28,13 +28,18 @@ from llama_index_factoid import (
 
 
 def read(folder: Path) -> list[Document]:
-    return [Document(text=path.read_text(), metadata={"file": path.name}) for path in folder.glob("*.md")]
+    return [
+        Document(text=path.read_text(), metadata={"file": path.name})
+        for path in folder.glob("*.md")
+    ]
 
 
 def answer(folder: Path, llm: LLM) -> str:
     embed_model = EncoderEmbedding(SentenceTransformerEncoder())
     Settings.transformations = [MultiGranularNodeParser()]
-    with MultiGranularFaissVectorStore(folder / "store", embed_model=embed_model, similarity="cosine") as store:
+    with MultiGranularFaissVectorStore(
+        folder / "store", embed_model=embed_model, similarity="cosine"
+    ) as store:
         index = VectorStoreIndex.from_documents(
             read(folder),
             storage_context=StorageContext.from_defaults(vector_store=store),
@@ -43,14 +48,20 @@ def answer(folder: Path, llm: LLM) -> str:
         )
         index.insert(Document(text="The office cat is called Maurice."))
         filters = MetadataFilters(filters=[MetadataFilter(key="file", value="a.md")])
-        retriever = MultiGranularRetriever(index, k=3, filters=filters, weights=Weights(0.4, 0.2), expand=1)
+        retriever = MultiGranularRetriever(
+            index, k=3, filters=filters, weights=Weights(0.4, 0.2), expand=1
+        )
         for result in retriever.retrieve("question"):
             show(result)
         engine = RetrieverQueryEngine.from_args(retriever, llm=llm)
-        cited = PropCiteQueryEngine(engine, PropCite(AnyGranularityRanker("colbert-ir/colbertv2.0")))
+        cited = PropCiteQueryEngine(
+            engine, PropCite(AnyGranularityRanker("colbert-ir/colbertv2.0"))
+        )
         response = cited.query("question")
         for citation in citations_of(response):
-            print(citation["number"], citation["source_id"], citation["claim"], citation["cited_text"])
+            print(
+                citation["number"], citation["source_id"], citation["claim"], citation["cited_text"]
+            )
         plain = index.as_retriever(similarity_top_k=2, vector_store_kwargs={"granularity": "mixed"})
         print(len(plain.retrieve("question")))
         return str(response)
@@ -62,7 +73,9 @@ def show(result: NodeWithScore) -> None:
         print(match["text"], match["start"], match["end"], round(match["score"], 2))
 
 
-def pipeline(documents: list[Document], llm: LLM, store: MultiGranularFaissVectorStore) -> list[BaseNode]:
+def pipeline(
+    documents: list[Document], llm: LLM, store: MultiGranularFaissVectorStore
+) -> list[BaseNode]:
     parser = PropositionNodeParser.from_llm(llm, words=80)
     made = IngestionPipeline(transformations=[parser], vector_store=store).run(documents=documents)
     nodes = store.get_nodes(node_ids=[node.node_id for node in made])
@@ -74,8 +87,10 @@ def pipeline(documents: list[Document], llm: LLM, store: MultiGranularFaissVecto
 async def ask(index: VectorStoreIndex) -> list[NodeWithScore]:
     found = await MultiGranularRetriever(index, k=2).aretrieve("question")
     ranker = AnyGranularityRanker("colbert-ir/colbertv2.0")
-    reranked = AnyGranularityRerank(ranker=ranker, top_n=1).postprocess_nodes(found, query_str="question")
-    named = await EntityRetriever.from_documents([Document(text="A pump.", metadata={"title": "Tern"})]).aretrieve(
-        "Tern"
+    reranked = AnyGranularityRerank(ranker=ranker, top_n=1).postprocess_nodes(
+        found, query_str="question"
     )
+    named = await EntityRetriever.from_documents(
+        [Document(text="A pump.", metadata={"title": "Tern"})]
+    ).aretrieve("Tern")
     return [*reranked, *named]

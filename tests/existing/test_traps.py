@@ -288,8 +288,8 @@ class TestElasticsearch:
             embedding,
             k,
             *,
-            filter=None,
-            custom_query=None,  # noqa: A002
+            filter=None,  # noqa: A002
+            custom_query=None,
         ):
             self.calls.append((k, filter, custom_query({"knn": {"k": k}}, None)))
             names = {"proposition"}

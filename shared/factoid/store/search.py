@@ -144,7 +144,7 @@ def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) 
     """Return what the filter of the queries lets through; None without a filter."""
     if queries.condition is None:
         return None
-    [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
+    [mixed] = [state for state in states if state.name == MIXED_PASSAGES]
     return mixed.wall(snapshot, queries.condition)
 
 
@@ -203,14 +203,14 @@ def _query_indexes(
     for state in states:
         if state.index is None:  # there is nothing to index, or it made the wall
             continue
-        if state.granularity == LEXICAL:
+        if state.name == LEXICAL:
             indexes.words = state
             if is_limited and queries.vectors is None:
                 indexes.allowed_words = state.selection(snapshot, options, wall)
             continue
         if not len(state.index):
             continue
-        granularity = Granularity(state.granularity)
+        granularity = Granularity(state.name)
         mask = None
         if is_limited and (queries.vectors is None or granularity in queries.granularities):
             mask = state.selection(snapshot, options, wall)

@@ -228,9 +228,9 @@ class LiveIndexes:
             with connections.reading() as snapshot:
                 latest = snapshot.generation
             for state in states:
-                path = folder / state.granularity
+                path = folder / state.name
                 if not state.saved and state.index is not None:
-                    self._builders[state.granularity].write(state, path)
+                    self._builders[state.name].write(state, path)
                     state.written = state.generation
                     state.saved = True
                 if state.saved:

@@ -915,7 +915,7 @@ class UnitStore:
         k: int,
         options: Mapping[str, Any],
     ) -> list[list[Hit]]:
-        """Search with checked options, by the ranker that they name."""
+        """Check the options, and search by the blended score or with the reranker they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
         queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
         if queries.options.by_tokens:

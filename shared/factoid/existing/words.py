@@ -1,7 +1,7 @@
 """The words of a collection's passages: BM25 beside a store that has only vectors.
 
-They are read once, at the first search in which words count, and kept in memory: shares of words
-need the frequencies of the whole collection. So does the scale of an encoder's scores, which is
+They are read once, at the first search in which words count, and kept in memory: BM25
+needs the frequencies of the whole collection. So does the scale of an encoder's scores, which is
 taken from a sample of the same passages.
 """
 

@@ -17,7 +17,7 @@ from factoid.filters import Filter, to_condition
 from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.contexts import CONTEXT, CachedContextualizer, Contextualizer
+from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS

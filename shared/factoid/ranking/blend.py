@@ -24,7 +24,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from numbers import Real
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -599,7 +599,7 @@ class _Ranking:
                 names.append(str(Granularity.PASSAGE))
                 columns.append(best_scores[-1, passages])
             order = best_first(totals, rows)[: self.k]
-            ordered = [column[order].tolist() for column in columns]
+            ordered: list[Any] = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
                 if row not in groups:
                     score_parts = _named(names, values, word_score)

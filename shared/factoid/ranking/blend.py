@@ -594,12 +594,12 @@ class _Ranking:
             totals = self._blended(scores, best_scores[:, passages])
             totals = totals + lexical_weight * words[passages]
             names = [str(view.granularity)]
-            columns = [rows, totals, words[passages], scores]
+            columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], scores]
             if self._has_context:
                 names.append(str(Granularity.PASSAGE))
                 columns.append(best_scores[-1, passages])
             order = best_first(totals, rows)[: self.k]
-            ordered: list[Any] = [column[order].tolist() for column in columns]
+            ordered = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
                 if row not in groups:
                     score_parts = _named(names, values, word_score)

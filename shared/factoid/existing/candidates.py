@@ -36,7 +36,7 @@ class Pool:
     Attributes:
         units: Rows of the compared granularities by id, those of the nearest units first.
         passages: Rows of passages by the passage's id.
-        by_words: Shares of the question's words by passage, largest first.
+        by_words: Scores by the question's words, by passage, best first.
         near: The search for the nearest units.
         near_passages: That for the nearest passages.
         others: Further searches.
@@ -98,13 +98,13 @@ def gather(plan: Plan) -> Steps[tuple[Pool, list[Ranked] | None]]:
     return pool, None
 
 
-def _of_documents(shares: dict[str, float], plan: Plan) -> dict[str, float]:
-    """Return the shares of passages of those documents that are searched."""
+def _of_documents(scores: dict[str, float], plan: Plan) -> dict[str, float]:
+    """Return the scores of passages of those documents that are searched."""
     chosen = {*(plan.document_ids or ())}
     of_documents = {}
-    for name, share in shares.items():
+    for name, score in scores.items():
         if plan.words is not None and plan.words.document(name) in chosen:
-            of_documents[name] = share
+            of_documents[name] = score
     return of_documents
 
 
@@ -117,7 +117,7 @@ def _look(plan: Plan, pool: Pool, goal: int) -> Steps[None]:
     if plan.is_bounded:
         key = PASSAGE  # bounds are those of passages
     yield from nearest_parents(
-        pool.near, plan.question, goal, plan.kinds, plan.wall, plan.limits, key=key, only=only
+        pool.near, plan.question, goal, plan.kinds, plan.row_filter, plan.limits, key=key, only=only
     )
     pool.units |= pool.near.rows
     if not plan.is_blended or not plan.counts_passages:
@@ -126,7 +126,7 @@ def _look(plan: Plan, pool: Pool, goal: int) -> Steps[None]:
         pool.near_passages = Found()
     kinds = [Granularity.PASSAGE]
     yield from nearest_parents(
-        pool.near_passages, plan.question, goal, kinds, plan.wall, plan.limits, only=only
+        pool.near_passages, plan.question, goal, kinds, plan.row_filter, plan.limits, only=only
     )
     for row in pool.near_passages.rows.values():
         pool.passages.setdefault(passage_of(row), row)
@@ -154,7 +154,7 @@ def _gather_all(plan: Plan, pool: Pool) -> Steps[None]:
 
 
 def _under(plan: Plan, passages: Sequence[str], kinds: Sequence[Granularity]) -> Steps[Found]:
-    return rows_under(plan.question, passages, kinds, plan.wall, plan.limits)
+    return rows_under(plan.question, passages, kinds, plan.row_filter, plan.limits)
 
 
 # -- Those that may be among the best --
@@ -235,9 +235,9 @@ def _by_bound(plan: Plan, pool: Pool) -> tuple[list[Ranked], set[str]]:
     ranked = ranked_by_score(plan, candidates, scores, len(known), parents="passage")
 
     # -- Passages of which only the words are known --
-    for name, share in pool.by_words.items():
+    for name, by_words in pool.by_words.items():
         if name not in known and name not in pool.settled:
-            ranked.append(Ranked(name, _highest(plan, pool, share), {}))
+            ranked.append(Ranked(name, _highest(plan, pool, by_words), {}))
             pending.add(name)
     ranked.sort(key=lambda parent: -parent.score)
     return ranked, pending
@@ -282,8 +282,8 @@ def _bound(plan: Plan, found: Found) -> float:
     return score
 
 
-def _highest(plan: Plan, pool: Pool, share: float) -> float:
-    """Return the highest score of a passage that no search has returned, by its share of words."""
+def _highest(plan: Plan, pool: Pool, by_words: float) -> float:
+    """Return the highest score of a passage that no search has returned, by that of its words."""
     weights = plan.weights or Weights()
     unit, passage = _bounds(plan, pool)
     vectors = unit
@@ -294,7 +294,7 @@ def _highest(plan: Plan, pool: Pool, share: float) -> float:
     reach = 1.0
     if plan.reach is not None:
         reach = float(plan.reach.as_scale().reach(_ONE)[0])
-    return (1 - weights.lexical) * max(vectors, -_UNBOUNDED) + weights.lexical * reach * share
+    return (1 - weights.lexical) * max(vectors, -_UNBOUNDED) + weights.lexical * reach * by_words
 
 
 def _least(plan: Plan, pool: Pool, ranked: Sequence[Ranked], pending: set[str]) -> float:
@@ -314,10 +314,10 @@ def _least(plan: Plan, pool: Pool, ranked: Sequence[Ranked], pending: set[str]) 
 
 def _unseen(plan: Plan, pool: Pool) -> float:
     """Return the highest score of a passage of which nothing is known."""
-    share = 0.0
+    by_words = 0.0
     if len(pool.by_words) == plan.width:
-        share = min(pool.by_words.values())
-    return _highest(plan, pool, share)
+        by_words = min(pool.by_words.values())
+    return _highest(plan, pool, by_words)
 
 
 def lacking_matches(pool: Pool, names: Sequence[str], key: str) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from factoid.existing.collection import Question
 from factoid.existing.contract import Row
 from factoid.existing.known import Metric
-from factoid.existing.loop import Limits, Wall
+from factoid.existing.loop import Limits, RowFilter
 from factoid.existing.score import Reach
 from factoid.existing.words import Passes, Words
 from factoid.ranking import Parents, Weights
@@ -30,8 +30,8 @@ class Plan:
     kinds: Sequence[Granularity]
     parents: ParentsOption
     weights: Weights | None  # None where only ranks are known
-    wall: Wall
-    passes: Passes | None  # of the wall, for the metadata of a document
+    row_filter: RowFilter
+    passes: Passes | None  # of the row filter, for the metadata of a document
     limits: Limits
     document_ids: Sequence[str] | None = None
     words: Words | None = None

@@ -63,7 +63,7 @@ def search(plan: Plan) -> Steps[Answer]:
         lacking = lacking_matches(pool, [parent.key for parent in ranked], key)
         if lacking:
             under = yield from rows_under(
-                plan.question, lacking, plan.kinds, plan.wall, plan.limits, key=key
+                plan.question, lacking, plan.kinds, plan.row_filter, plan.limits, key=key
             )
             pool.add(plan, under)
     hits = yield from _hits(plan, ranked, pool.units, pool.passages)

@@ -1,7 +1,7 @@
 """The words of a collection's passages: BM25 beside a store that has only vectors.
 
-They are read once, at the first search in which words count, and kept in memory: shares of words
-need the frequencies of the whole collection. So does the scale of an encoder's scores, which is
+They are read once, at the first search in which words count, and kept in memory: BM25
+needs the frequencies of the whole collection. So does the scale of an encoder's scores, which is
 taken from a sample of the same passages.
 """
 
@@ -101,7 +101,7 @@ class Words:
         return self._documents[row]
 
     def best(self, query: str, count: int, passes: Passes | None) -> dict[str, float]:
-        """Return the largest shares of a query's words by passage, best first.
+        """Return the best scores by the words of a query, by passage, best first.
 
         Args:
             query: The query.
@@ -110,19 +110,19 @@ class Words:
         """
         with self.lock:
             rows = self.index.rows
-            shares = self.index.shares(query, self.index.places(rows))
-        matching = np.flatnonzero(shares)
-        order = matching[np.argsort(-shares[matching], kind="stable")]
+            scores = self.index.relative_scores(query, self.index.places(rows))
+        matching = np.flatnonzero(scores)
+        order = matching[np.argsort(-scores[matching], kind="stable")]
         verdicts: dict[str, bool] = {}
         best: dict[str, float] = {}
-        for row, share in zip(rows[order].tolist(), shares[order].tolist(), strict=True):
+        for row, score in zip(rows[order].tolist(), scores[order].tolist(), strict=True):
             if len(best) == count:
                 break
             document = self._documents[row]
             if passes is not None and document not in verdicts:
                 verdicts[document] = passes(json.loads(self._metadata[document]))
             if verdicts.get(document, True):
-                best[self._passages[row]] = share
+                best[self._passages[row]] = score
         return best
 
 

@@ -36,8 +36,8 @@ def diverse_groups(
         places, which = units.find(rows)
         if len(places):
             vectors[which] = view.exact(view.columns.vectors[units.positions[places]])
-    places = diverse_places(vectors, query, k, lambda_mult=lambda_mult)
-    return [groups[place] for place in places]
+    chosen = diverse_places(vectors, query, k, lambda_mult=lambda_mult)
+    return [groups[place] for place in chosen]
 
 
 def diverse_places(

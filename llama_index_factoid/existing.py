@@ -174,6 +174,11 @@ class LlamaIndexCollection:
         del condition
         raise InvalidInputError(f"{type(self.store).__name__} cannot list its rows")
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition; None if they cannot be listed alone."""
+        del condition
+        return None
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition; None if that is not known."""
         del condition
@@ -251,10 +256,7 @@ class _Chroma(_Known):
         return super().get(ids)
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = None
-        filters = self._filters(condition)
-        if filters is not None:
-            where = _dollars(filters)
+        where = self._where(condition)
         start = 0
         while True:
             page = self.store.client.get(
@@ -270,6 +272,21 @@ class _Chroma(_Known):
             if not page["ids"]:
                 return
             start += len(page["ids"])
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        where = self._where(condition)
+        start = 0
+        while names := self.store.client.get(where=where, limit=_PAGE, offset=start, include=[])[
+            "ids"
+        ]:
+            yield from names
+            start += len(names)
+
+    def _where(self, condition: Tree | None) -> dict[str, Any] | None:
+        filters = self._filters(condition)
+        if filters is None:
+            return None
+        return _dollars(filters)
 
 
 def _dollars(filters: MetadataFilters) -> dict[str, Any]:

@@ -68,8 +68,9 @@ from factoid.existing import (
     known_store,
 )
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import ID as ID_KEY
 from factoid.existing.contract import own_id as own_row_id
-from factoid.existing.contract import scoped_row_id
+from factoid.existing.contract import row_id, scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -159,6 +160,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "ID_KEY",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -279,6 +281,7 @@ __all__ = [
     "read_more",
     "regions_in",
     "require",
+    "row_id",
     "scoped_row_id",
     "seen_text",
     "split_heading",

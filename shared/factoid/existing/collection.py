@@ -66,6 +66,12 @@ class Collection(Protocol):
             InvalidInputError: The store cannot list its rows.
         """
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition on our keys, and of no other.
+
+        None if the store cannot list them without their content.
+        """
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition, without a vector; None if that is not known."""
 

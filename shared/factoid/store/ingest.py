@@ -97,9 +97,9 @@ class Recipe:
         return content_id(*content, *options)
 
 
-def _name_of(maker: object) -> str:
-    """Return the name that an object has, else that of its class."""
-    return getattr(maker, "name", type(maker).__qualname__)
+def _name_of(component: object) -> str:
+    """Return the name of a propositionizer or splitter, or that of its class."""
+    return getattr(component, "name", type(component).__qualname__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +152,11 @@ def ingest(
     tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, tally, sources)
-        for batch in _noticed(store, recipe, batches):
+        changed = _changed_batches(store, documents, recipe, tally, sources)
+        for batch in _noticing_language(store, recipe, changed):
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in blocks(passages, recipe):
+            for block, propositionizer in propositionizer_calls(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, tally, passages=len(block))
             if recipe.propositionizer is None:
@@ -192,11 +192,11 @@ async def aingest(
     total = Report()
     with _bar(documents, progress) as bar:
         changed = _changed_batches(store, documents, recipe, tally, sources)
-        batches = _noticed(store, recipe, changed)
+        batches = _noticing_language(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in blocks(passages, recipe):
+            for block, propositionizer in propositionizer_calls(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
@@ -236,10 +236,10 @@ def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) ->
 # -- Documents into passages --
 
 
-def _noticed(
+def _noticing_language(
     store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
 ) -> Iterator[list[SplitDocument]]:
-    """Yield batches, and notice the language of the first one before it is committed."""
+    """Yield batches; before the first one, give an empty store its language."""
     for number, batch in enumerate(batches):
         if number == 0:
             notice_language(store, _passages_of(batch), recipe.propositionizer)
@@ -262,15 +262,16 @@ def _changed_batches(
     for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
-        for split in batch.values():
+        for split in batch.values():  # which will be stored before what comes now
             digests[split.document.id] = split.digest
-        unchanged: set[str] = set()
+        unchanged: set[str] = set()  # ids: a document that is given twice counts once
         for document in lookup:
             digest = recipe.digest(document)
             if digests.get(document.id) == digest:
                 if document.id not in batch:
                     unchanged.add(document.id)
                 continue
+            unchanged.discard(document.id)  # this is a later version, which replaces it
             if document.id in batch:
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
@@ -339,12 +340,12 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def blocks(
+def propositionizer_calls(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
-    """Yield the passages for one call of the propositionizer, and the propositionizer.
+    """Yield the passages of each call of the propositionizer, with the propositionizer.
 
-    Yields nothing if there is none.
+    There are no calls if the recipe has none.
     """
     if recipe.propositionizer is not None:
         for start in range(0, len(passages), _BATCH):

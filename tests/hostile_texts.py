@@ -43,13 +43,9 @@ from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import (
-    GrowingAnswer,
-    claims_something,
-    with_markers,
-    without_markers,
-)
+from factoid.late_interaction.answer import GrowingAnswer, claims_something
 from factoid.late_interaction.cite import PropCite
+from factoid.late_interaction.markers import with_markers, without_markers
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose
 from factoid.propositions.parse import read_propositions

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.late_interaction.answer import (
-    GrowingAnswer,
-    Stretch,
-    claims_something,
-    with_markers,
-    without_markers,
-)
+from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something
+from factoid.late_interaction.markers import with_markers, without_markers
 from factoid.sentences import sentence_spans
 
 MARKDOWN = """Founded in 1890 (see v2.0. Really), e.g. by Dr. A. Berg, it is 3.5 m tall [1]. [2] He said: "It lies deep." Then

@@ -27,13 +27,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import (
-    GrowingAnswer,
-    Stretch,
-    claims_something,
-    with_markers,
-)
+from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something
 from factoid.late_interaction.encoder import TokenEncoder
+from factoid.late_interaction.markers import with_markers
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Passages,

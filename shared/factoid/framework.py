@@ -142,16 +142,22 @@ from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.tools import (
+    AROUND_FIELD,
+    ID_FIELD,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     as_text,
+    flat_metadata,
     numbered_document,
     read_more,
 )
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
+    "AROUND_FIELD",
     "BY_TOKENS",
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
@@ -159,6 +165,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "ID_FIELD",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -167,9 +174,11 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
+    "START_FIELD",
     "WINDOW",
     "WORDS",
     "AddReport",
@@ -259,6 +268,7 @@ __all__ = [
     "clean_layout",
     "cut_boxes",
     "decompose",
+    "flat_metadata",
     "hit_fields",
     "is_of_answers",
     "known_store",

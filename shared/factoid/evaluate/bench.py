@@ -30,7 +30,7 @@ from factoid.files.lines import parse_json, read_whole
 from factoid.progress import tracked
 from factoid.propositions import Contextualizer, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
-from factoid.propositions.contexts import CONTEXT, CachedContextualizer, checked_contexts
+from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, checked_contexts
 from factoid.propositions.decompose import decompose
 from factoid.readers.reader import Reader
 from factoid.split import MIN_WORDS, split_passages, split_sentences

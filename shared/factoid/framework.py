@@ -67,6 +67,7 @@ from factoid.existing import (
     Row,
     known_store,
 )
+from factoid.existing.collection import chroma_rows
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import scoped_row_id
@@ -264,6 +265,7 @@ __all__ = [
     "check_size",
     "check_template",
     "check_text",
+    "chroma_rows",
     "citation_fields",
     "clean_layout",
     "cut_boxes",

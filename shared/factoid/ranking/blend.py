@@ -24,7 +24,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from numbers import Real
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -594,7 +594,7 @@ class _Ranking:
             by_vectors = self._blended(scores, best_scores[:, passages])
             totals = by_vectors + lexical_weight * words[passages]
             names = [str(view.granularity)]
-            columns = [rows, totals, words[passages], scores]
+            columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], scores]
             if self._has_context:
                 names.append(str(Granularity.PASSAGE))
                 columns.append(best_scores[-1, passages])

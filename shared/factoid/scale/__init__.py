@@ -1,0 +1,26 @@
+"""Build past one machine: corpora into shards of units with their vectors, and shards into stores.
+
+`factoid.scale.shards` holds the format that both halves share; nothing but `--ray` needs Ray.
+"""
+
+from factoid.scale.folders import Folder
+from factoid.scale.shards import (
+    Failure,
+    Manifest,
+    Shard,
+    ShardContent,
+    read_manifest,
+    read_shards,
+    write_shard,
+)
+
+__all__ = [
+    "Failure",
+    "Folder",
+    "Manifest",
+    "Shard",
+    "ShardContent",
+    "read_manifest",
+    "read_shards",
+    "write_shard",
+]

@@ -1,4 +1,6 @@
-"""The Sentence Transformers adapter: lazy, offline by default, with its query and document sides."""
+"""The Sentence Transformers adapter: lazy, offline by default, with its query and document
+sides.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""PropCite against loops over single products of fake token vectors; streams, and what is never changed."""
+"""PropCite against loops over single products of fake token vectors; streams, and what is never
+changed.
+"""
 
 from __future__ import annotations
 

@@ -61,6 +61,12 @@ class Folder:
             return Path(self._resolved()[1])
         return None
 
+    def absolute(self) -> Folder:
+        """Return the same folder by an address that holds from any other folder, too."""
+        if self.local is None:
+            return self
+        return Folder(self.local.absolute(), self.options)
+
     def place(self, name: str) -> str:
         """Return the address of a file in the folder."""
         return f"{str(self.address).rstrip('/')}/{name}"

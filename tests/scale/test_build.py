@@ -238,7 +238,7 @@ def test_a_record_that_is_no_document_is_recorded(tmp_path):
 
 
 def test_what_is_not_a_documents_fault_stops_the_build(tmp_path, corpus):
-    with pytest.raises(ValueError, match="cannot encode"):
+    with pytest.raises(StoreError, match=r"and all of them alone, .* ValueError: cannot encode"):
         built(corpus, tmp_path / "a", encoder=FragileEncoder(word=" "))
 
     class Broken:

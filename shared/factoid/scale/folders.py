@@ -105,6 +105,23 @@ class Folder:
             ) from error
         return sorted(name for name in names if not name.startswith("."))
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a file in the folder."""
+        if self.local is not None:
+            return (self.local / name).exists()
+        system, path = self._resolved()
+        system.invalidate_cache()
+        return bool(system.exists(f"{path}/{name}"))
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if the folder can be written to."""
+        with suppress(OSError):
+            if self.local is not None:
+                (self.local / name).unlink()
+            else:
+                system, path = self._resolved()
+                system.rm_file(f"{path}/{name}")
+
     def read(self, name: str) -> bytes:
         """Return the content of a small file.
 

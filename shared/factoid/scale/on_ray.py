@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, StoreError
 from factoid.scale.folders import Folder
 from factoid.scale.inputs import Part, Reading
 from factoid.scale.worker import Batch, Making, ShardWorker
@@ -52,6 +52,7 @@ def run_on_ray(
 
     Raises:
         InvalidInputError: The workers would take all CPUs.
+        StoreError: Ray gives up.
         MissingDependencyError: Ray is not installed.
     """
     ray = require("ray", extra="scale")
@@ -81,7 +82,11 @@ def run_on_ray(
             num_gpus=options.gpus or None,
             compute=data.ActorPoolStrategy(size=options.workers, max_tasks_in_flight_per_actor=2),
         )
-        yield from manifests.iter_batches(batch_size=None, prefetch_batches=0)
+        try:
+            yield from manifests.iter_batches(batch_size=None, prefetch_batches=0)
+        except ray.exceptions.RayError as error:
+            reason = " ".join(str(error).split())[-500:]
+            raise StoreError(f"Ray ended the build: {reason}") from error
 
 
 def _share(options: RayOptions, total: float) -> float:

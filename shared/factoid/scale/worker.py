@@ -22,10 +22,12 @@ from factoid.errors import (
     InvalidInputError,
     MissingDependencyError,
     PropositionizerError,
+    StoreError,
 )
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy, check_policy
+from factoid.scale.attempts import KILLED, Attempts, attempt
 from factoid.scale.folders import Folder
 from factoid.scale.inputs import Portion
 from factoid.scale.shards import Failure, write_shard
@@ -166,21 +168,26 @@ class ShardWorker:
         manifests = []
         errors = []
         for content in batch["portion"]:
+            portion = Portion.from_json(content)
             manifest = error = ""
             try:
-                manifest = self.make(Portion.from_json(content)).decode()
-            except FactoidError as problem:
+                with attempt(self._folder, portion.name) as attempts:
+                    manifest = self.make(portion, attempts).decode()
+            except (FactoidError, OSError) as problem:
                 error = f"{type(problem).__name__}: {problem}"
             manifests.append(manifest)
             errors.append(error)
         return {"manifest": manifests, "error": errors}
 
-    def make(self, portion: Portion) -> bytes:
+    def make(self, portion: Portion, attempts: Attempts) -> bytes:
         """Make one shard, and return its manifest as JSON."""
         documents: dict[str, tuple[str, Document]] = {}
         for place, document in portion.documents:
             documents[document.id] = (place, document)  # the last of equal ids, as in a store
+        replaced = len(portion.documents) - len(documents)
         made = Made([], [], list(portion.failures), Report())
+        if attempts.is_careful:
+            self._leave_out_deadly(documents, made.failures, attempts)
         for batch in self._batches(documents, made.failures):
             made = self._add(batch, documents, made)
         manifest = write_shard(
@@ -194,10 +201,27 @@ class ShardWorker:
                 "characters": portion.characters,
                 "decomposition": asdict(made.report) | {"cached": 0},  # says nothing of the content
                 "last": portion.is_last,
-                "replaced": len(portion.documents) - len(documents),
+                "replaced": replaced,
             },
         )
         return manifest.to_json()
+
+    def _leave_out_deadly(
+        self,
+        documents: dict[str, tuple[str, Document]],
+        failures: list[Failure],
+        attempts: Attempts,
+    ) -> None:
+        """Try documents one by one, and leave out those at which workers died."""
+        for place, document in list(documents.values()):
+            if attempts.is_deadly(document.id):
+                failures.append(Failure(place, document.id, KILLED))
+                del documents[document.id]
+                continue
+            attempts.try_alone(document.id)
+            for batch in self._batches({document.id: (place, document)}, []):
+                self._problem_of(batch[0])
+        attempts.go_on()
 
     def _batches(
         self, documents: Mapping[str, tuple[str, Document]], failures: list[Failure]
@@ -232,7 +256,7 @@ class ShardWorker:
             return made.add(batch, self._units_of(batch))
         except _NOT_A_DOCUMENTS_ERRORS:
             raise
-        except Exception:
+        except Exception as error:
             sound = []
             for split in batch:
                 problem = self._problem_of(split)
@@ -242,7 +266,14 @@ class ShardWorker:
                     place, document = documents[split.document.id]
                     made.failures.append(_failure(place, document, problem))
             if len(sound) == len(batch) or (not sound and len(batch) > 1):
-                raise  # it is not the documents' fault
+                # It is not the documents' fault.
+                how_many = "none"
+                if not sound:
+                    how_many = "all"
+                raise StoreError(
+                    f"{len(batch)} documents fail together and {how_many} of them alone, so the "
+                    f"encoder or the propositionizer must be at fault: {_explained(error)}"
+                ) from error
         if not sound:
             return made
         return made.add(sound, self._units_of(sound))

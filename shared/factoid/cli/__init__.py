@@ -22,6 +22,7 @@ from factoid.cli import (
     documents,
     index,
     inspect,
+    load,
     mcp,
     propositions,
     reproduce,
@@ -64,6 +65,7 @@ app.add_typer(reproduce.app, name="reproduce")
 for _command in (
     index.index,
     search.search,
+    load.load,
     tune.tune,
     mcp.mcp,
     compare.compare,

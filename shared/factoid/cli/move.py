@@ -6,12 +6,14 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
+from factoid._optional import require
 from factoid.cli import options as opts
 from factoid.cli.options import argument
 from factoid.errors import InvalidInputError
 from factoid.terminal import count
 
 if TYPE_CHECKING:
+    from factoid.encode import Encoder
     from factoid.existing import ExistingStore
 
 _ADAPTERS = {"langchain_core": "langchain_factoid", "llama_index": "llama_index_factoid"}
@@ -60,6 +62,33 @@ def is_import(name: str) -> bool:
     """Return whether a name is that of an object in a module."""
     module, _, attribute = name.partition(":")
     return attribute.isidentifier() and all(map(str.isidentifier, module.split(".")))
+
+
+def is_address(name: str) -> bool:
+    """Return whether a name is the address of a vector store."""
+    return "://" in name
+
+
+def vector_store(name: str, encoder: Encoder, dim: int | None = None) -> ExistingStore:
+    """Return the vector store at a place of the user's code, or at an address.
+
+    Args:
+        name: The place, or the address.
+        encoder: What made the vectors of a store at an address.
+        dim: Their dimension, for a collection that is to be made.
+
+    Raises:
+        InvalidInputError: There is no such object, or no store is known by such an address.
+        MissingDependencyError: A package is not installed.
+    """
+    if is_import(name):
+        return imported_store(name)
+    require("langchain_core", extra="langchain")
+    vectors = import_module("langchain_factoid.addresses").vectorstore_at(name, encoder, dim)
+    existing: ExistingStore = (
+        import_module("langchain_factoid").MultiGranularRetriever(vectorstore=vectors).existing
+    )
+    return existing
 
 
 def imported_store(name: str) -> ExistingStore:

@@ -47,21 +47,21 @@ class LoadReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class LoadedDocuments:
     """Documents that are written together, with their units."""
 
     documents: Mapping[str, Document]
     digests: Mapping[str, str]  # by document
     units: Sequence[StoredUnit]  # parents before their children
 
-    def only(self, ids: set[str]) -> _Batch:
+    def only(self, ids: set[str]) -> LoadedDocuments:
         """Return the part of some documents."""
         units = [stored for stored in self.units if stored.unit.document_id in ids]
         documents = {name: self.documents[name] for name in self.documents if name in ids}
-        return _Batch(documents, self.digests, units)
+        return LoadedDocuments(documents, self.digests, units)
 
 
-class _Target(Protocol):
+class Target(Protocol):
     """Where shards are loaded."""
 
     def check(self, identity: Identity, dim: int) -> None:
@@ -74,7 +74,7 @@ class _Target(Protocol):
     def digests(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the digests of the documents that are there, by id."""
 
-    def write(self, batch: _Batch) -> None:
+    def write(self, batch: LoadedDocuments) -> None:
         """Write documents; those with an id that is there are replaced."""
 
     def finish(self) -> None:
@@ -104,11 +104,7 @@ def load_shards(
     if isinstance(shards, Folder | str | Path):
         shards = finished_shards(shards)
     identity, dim = what_made(shards)
-    target: _Target
-    if isinstance(store, UnitStore):
-        target = _OwnStore(store, identity, dim, progress)
-    else:
-        target = _VectorStore(store, identity)
+    target = target_of(store, identity, dim, progress=progress)
     target.check(identity, dim)
     counts: Counter[str] = Counter()
     total = sum(shard.manifest.documents for shard in shards)
@@ -118,6 +114,15 @@ def load_shards(
             counts["failures"] += len(shard.manifest.failures)
         target.finish()
     return LoadReport(shards=len(shards), **counts)
+
+
+def target_of(
+    store: UnitStore | ExistingStore, identity: Identity, dim: int, *, progress: bool | None = None
+) -> Target:
+    """Return a store as shards are loaded into it."""
+    if isinstance(store, UnitStore):
+        return _OwnStore(store, identity, dim, progress)
+    return _VectorStore(store, identity)
 
 
 def finished_shards(folder: Folder | str | Path) -> list[Shard]:
@@ -180,7 +185,7 @@ class NamedEncoder:
         )
 
 
-def _load(shard: Shard, target: _Target, counts: Counter[str], bar: Progress) -> None:
+def _load(shard: Shard, target: Target, counts: Counter[str], bar: Progress) -> None:
     """Load what is missing of one shard."""
     for batch in _batches(shard):
         known = target.digests(list(batch.documents))
@@ -197,7 +202,7 @@ def _load(shard: Shard, target: _Target, counts: Counter[str], bar: Progress) ->
         bar.update(len(batch.documents))
 
 
-def _batches(shard: Shard) -> Iterator[_Batch]:
+def _batches(shard: Shard) -> Iterator[LoadedDocuments]:
     """Yield the documents of a shard, some at a time."""
     content = shard.read()
     units: dict[str, list[StoredUnit]] = {document.id: [] for document, _ in content.documents}
@@ -216,12 +221,12 @@ def _batches(shard: Shard) -> Iterator[_Batch]:
         digests[document.id] = _digest(document, digest, units[document.id])
         together += units[document.id]
         if len(together) + len(documents) >= _BATCH:
-            yield _Batch(documents, digests, together)
+            yield LoadedDocuments(documents, digests, together)
             documents = {}
             digests = {}
             together = []
     if documents:
-        yield _Batch(documents, digests, together)
+        yield LoadedDocuments(documents, digests, together)
 
 
 def _digest(document: Document, digest: str, units: Sequence[StoredUnit]) -> str:
@@ -261,7 +266,7 @@ class _OwnStore:
         with self._opened.connections.reading() as snapshot:
             return snapshot.digests(ids)
 
-    def write(self, batch: _Batch) -> None:
+    def write(self, batch: LoadedDocuments) -> None:
         units = [stored.unit for stored in batch.units]
         check_units(units)
         vectors: dict[int, Vectors] = {}
@@ -337,7 +342,7 @@ class _VectorStore:
         stored = run(stored_documents(ids), self._collection)
         return {name: document.digest for name, document in stored.items()}
 
-    def write(self, batch: _Batch) -> None:
+    def write(self, batch: LoadedDocuments) -> None:
         vectors = {}
         for stored in batch.units:
             if stored.vector is not None:

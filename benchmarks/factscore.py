@@ -32,7 +32,7 @@ from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_de
 
 from factoid import Unit, split_sentences
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
-from factoid.propositions.decompose import ground
+from factoid.propositions.decompose import ground_outputs
 from factoid.propositions.score import (
     EncoderSimilarity,
     PropositionF1,
@@ -186,7 +186,7 @@ def row(
     report = Report()
     sentences = 0
     for at in chosen:
-        report += ground([examples[at].passage], [output.propositions[at]]).report
+        report += ground_outputs([examples[at].passage], [output.propositions[at]]).report
         sentences += len(split_sentences(examples[at].passage))
     figures = [
         fmean(scores[at].f1 for at in chosen),

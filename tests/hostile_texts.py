@@ -305,7 +305,7 @@ def _show(text: str) -> None:
 def _lexical(text: str) -> None:
     index = LexicalIndex()
     index.update(np.array([], np.int64), np.array([1], np.int64), [text])
-    index.shares(text, index.places(index.rows))
+    index.relative_scores(text, index.places(index.rows))
 
 
 def _store(text: str) -> None:

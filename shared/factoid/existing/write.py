@@ -140,7 +140,7 @@ def add(
             for block, propositionizer in blocks(passages, writer.recipe):
                 decomposition += yield Decompose(block, propositionizer, writer.recipe.unsupported)
             units = assemble(passages, decomposition.units, writer.recipe.granularities)
-            unfinished = {passage.document_id for passage in decomposition.retry}
+            unfinished = {passage.document_id for passage in decomposition.transient_failures}
             finished = {}
             for name, digest in digests.items():
                 finished[name] = "" if name in unfinished else digest

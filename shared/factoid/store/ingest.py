@@ -17,7 +17,7 @@ from factoid.encode import EMBED_TEMPLATE, Vectors
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.contexts import CONTEXT, Contextualizer, checked_contexts
+from factoid.propositions.contextualizer import CONTEXT, Contextualizer, checked_contexts
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.snapshot import NO_DIGEST
@@ -461,7 +461,7 @@ def _commit(
 ) -> None:
     # A document with a passage that failed, but might succeed on another try, is not skipped the
     # next time.
-    unfinished = {passage.document_id for passage in decomposition.retry}
+    unfinished = {passage.document_id for passage in decomposition.transient_failures}
     finished = []
     for split in batch:
         if split.document.id in unfinished:

@@ -17,7 +17,7 @@ from factoid.filters import Filter, to_condition
 from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.contexts import CONTEXT, CachedContextualizer, Contextualizer
+from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
@@ -915,7 +915,7 @@ class UnitStore:
         k: int,
         options: Mapping[str, Any],
     ) -> list[list[Hit]]:
-        """Search with checked options, by the ranker that they name."""
+        """Check the options, and search by the blended score or with the reranker they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
         queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
         if queries.options.by_tokens:

@@ -311,20 +311,48 @@ def test_no_text_is_encoded(shards):
     assert load_shards(shards, existing(vectors)).documents == 61
 
 
-def test_a_store_that_embeds_itself_says_so(shards, tmp_path, caplog):
-    qdrant = pytest.importorskip("langchain_qdrant", reason="needs langchain-qdrant")
-    from qdrant_client import QdrantClient
-    from qdrant_client.models import Distance, VectorParams
+def test_qdrant_takes_the_vectors(shards, tmp_path):
+    pytest.importorskip("langchain_qdrant", reason="needs langchain-qdrant, of the group `stores`")
+    from langchain_factoid import MultiGranularRetriever
+    from langchain_factoid.addresses import vectorstore_at
 
-    from langchain_factoid import EncoderEmbeddings
-
-    client = QdrantClient(":memory:")
-    client.create_collection("facts", VectorParams(size=64, distance=Distance.COSINE))
-    vectors = qdrant.QdrantVectorStore(client, "facts", EncoderEmbeddings(ENCODER))
-    loaded = existing(vectors)
+    address = f"qdrant://{tmp_path}/qdrant#facts"
+    vectors = vectorstore_at(address, NamedEncoder(ENCODER.name), 64)
+    loaded = MultiGranularRetriever(vectorstore=vectors).existing
     assert load_shards(shards, loaded).documents == 61
-    if not loaded.collection.takes_vectors():
-        assert "encoded again" in caplog.text
+    assert load_shards(shards, loaded).unchanged == 61
+    assert loaded.verify() == []
+    [point, *_] = vectors.client.scroll("facts", with_vectors=True)[0]
+    assert len(point.vector) == 64
+    vectors.client.close()
+    asking = vectorstore_at(address, ENCODER, None)
+    [hit, *_] = MultiGranularRetriever(vectorstore=asking).existing.search(QUESTION, 3).hits
+    assert hit.unit.document_id == "crowd"
+    asking.client.close()
+
+
+def test_milvus(shards, tmp_path):
+    pytest.importorskip("langchain_milvus", reason="needs langchain-milvus, of the group `stores`")
+    pytest.importorskip("milvus_lite", reason="needs milvus-lite, of the group `stores`")
+    from langchain_factoid import MultiGranularRetriever
+    from langchain_factoid.addresses import vectorstore_at
+
+    address = f"milvus://{tmp_path}/vectors.db#facts"
+    vectors = vectorstore_at(address, ENCODER, 64)
+    loaded = MultiGranularRetriever(vectorstore=vectors).existing
+    assert load_shards(shards, loaded).documents == 61
+    assert load_shards(shards, loaded).unchanged == 61
+    assert loaded.verify() == []
+    [hit, *_] = loaded.search(QUESTION, 3).hits
+    assert hit.unit.document_id == "crowd"
+
+
+def test_a_store_that_embeds_itself_says_so(shards, monkeypatch, caplog):
+    pytest.importorskip("langchain_core")
+    loaded = existing(in_memory(None))
+    monkeypatch.setattr(loaded.collection, "takes_vectors", lambda: False)
+    assert load_shards(shards, loaded).documents == 61
+    assert "all texts are encoded again" in caplog.text
     assert loaded.verify() == []
 
 

@@ -187,6 +187,10 @@ class NamedEncoder:
 
 def _load(shard: Shard, target: Target, counts: Counter[str], bar: Progress) -> None:
     """Load what is missing of one shard."""
+    if _is_loaded(shard, target):
+        counts["unchanged"] += shard.manifest.documents
+        bar.update(shard.manifest.documents)
+        return
     for batch in _batches(shard):
         known = target.digests(list(batch.documents))
         changed = set()
@@ -200,6 +204,21 @@ def _load(shard: Shard, target: Target, counts: Counter[str], bar: Progress) -> 
         counts["unchanged"] += len(batch.documents) - len(changed)
         counts["units"] += len(chosen.units)
         bar.update(len(batch.documents))
+
+
+def _is_loaded(shard: Shard, target: Target) -> bool:
+    """Return whether all documents of a shard are there, if that can be told quickly."""
+    if shard.folder.local is None:
+        return False  # the file would have to be fetched
+    digests = shard.digests()
+    ids = list(digests)
+    for start in range(0, len(ids), _BATCH):
+        some = ids[start : start + _BATCH]
+        known = target.digests(some)
+        for name in some:
+            if not digests[name] or known.get(name) != digests[name]:
+                return False
+    return True
 
 
 def _batches(shard: Shard) -> Iterator[LoadedDocuments]:

@@ -1,7 +1,7 @@
 """What serving facts by a vector store takes: measured over 1, 4 and 16 shards, and extrapolated.
 
     python -m benchmarks.serving ../shared/data --into docs/scale.md
-    python -m benchmarks.serving ../shared/data --milvus http://127.0.0.1:19530 --engines milvus
+    python -m benchmarks.serving ../shared/data --milvus PROGRAM --into docs/scale.md
 
 Passages of SQuAD and HotpotQA, propositions by syntax, vectors by all-MiniLM-L6-v2. Each engine is
 filled by the code of `factoid load` and searched by the loop of docs/existing-stores.md: five
@@ -10,8 +10,8 @@ units. Shards take turns, and the time as in production is that of the slowest i
 (`benchmarks.serving.fan_out`). What follows for FactoidWiki is in `benchmarks.serving.extrapolate`.
 
 Measurements are kept in build/serving; `--tables` makes the tables of what is there. PostgreSQL and
-Milvus lite are of the group `stores`. A server of Milvus: `pip install milvus==2.3.5` into an
-environment of its own, then `milvus-server --data FOLDER`.
+Milvus lite are of the group `stores`. The program of a server of Milvus is `milvus-server`, after
+`pip install milvus==2.3.5` into an environment of its own.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the corpora")
-    parser.add_argument("--documents", type=int, default=3_000)
+    parser.add_argument("--documents", type=int, default=3_500)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--shards", type=int, nargs="+", default=[1, 4, 16])
-    parser.add_argument("--milvus", metavar="URL", help="a server of Milvus")
+    parser.add_argument("--milvus", metavar="PROGRAM", help="milvus-server")
     parser.add_argument("--engines", nargs="+", metavar="NAME", help="all by default")
     parser.add_argument("--tables", action="store_true", help="of what was measured before")
     parser.add_argument("--into", type=Path, metavar="PAGE", help="write the tables into this page")

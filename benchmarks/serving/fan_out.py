@@ -4,14 +4,15 @@ In production every shard has a machine of its own and they are asked at once: a
 when the slowest one is. Here they share two cores, so that asking them at once would measure how
 they disturb each other. They are asked one after another, and the time of a search as in production
 is what it took, less the seconds of all shards, and the seconds of the slowest one in each call.
+Seconds are those of the processor, of servers as well (`benchmarks.serving.clock`).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.serving.clock import Clock
 from factoid.existing import Collection, KnownStore, Metric, Question, Row
 from factoid.existing.contract import DOCUMENT, PASSAGE
 from factoid.filters import All, Comparison, Operator, Tree
@@ -44,6 +45,7 @@ class FanOut:
     """A collection whose rows lie in shards, those of a document in one of them."""
 
     shards: Sequence[Collection]
+    clock: Clock
     calls: list[Call] = field(default_factory=list)
 
     @property
@@ -69,14 +71,14 @@ class FanOut:
         answers = []
         seconds = []
         for shard in self.shards:
-            began = time.perf_counter()
+            began = self.clock.now()
             answers.append(shard.nearest(question, limit, condition))
-            seconds.append(time.perf_counter() - began)
-        began = time.perf_counter()
+            seconds.append(self.clock.now() - began)
+        began = self.clock.now()
         rows = [row for answer in answers for row in answer]
         if len(answers) > 1:
             rows.sort(key=lambda row: -metric.similarity(row.score, 1.0, 1.0))
-        merging = time.perf_counter() - began
+        merging = self.clock.now() - began
         self.calls.append(Call(kind, seconds, merging, len(rows)))
         return rows[:limit]
 
@@ -88,9 +90,9 @@ class FanOut:
         rows: list[Row] = []
         seconds = []
         for shard in self.shards:
-            began = time.perf_counter()
+            began = self.clock.now()
             rows += shard.get(ids)
-            seconds.append(time.perf_counter() - began)
+            seconds.append(self.clock.now() - began)
         self.calls.append(Call(BY_ID, seconds, 0.0, len(rows)))
         return rows
 

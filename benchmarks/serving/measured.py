@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.serving.clock import Clock
 from benchmarks.serving.corpus import Made, Rates
 from benchmarks.serving.fan_out import BY_ID, KINDS, FanOut
 from factoid import UnitStore
@@ -80,7 +81,7 @@ def measure(engine: Any, made: Made, counts: Sequence[int]) -> Measured:
         rows = made.count / count
         for name, weights in SCORES.items():
             searches = Searches(name, count, rows)
-            ask(stores, made, weights, searches)
+            ask(stores, made, weights, searches, engine.clock)
             result.searches.append(searches)
             print(
                 f"  {engine.label}, {count} shards, {name}: {np.median(searches.alone):.1f} ms",
@@ -96,6 +97,7 @@ def measure(engine: Any, made: Made, counts: Sequence[int]) -> Measured:
 
 def fill(engine: Any, made: Made, count: int, result: Measured) -> list[Any]:
     """Load all documents into shards, each into one, and index them."""
+    clock: Clock = engine.clock
     parts: list[list[str]] = [[] for _ in range(count)]
     for document in made.documents:
         parts[zlib.crc32(document.id.encode()) % count].append(document.id)
@@ -103,15 +105,17 @@ def fill(engine: Any, made: Made, count: int, result: Measured) -> list[Any]:
     for shard, ids in enumerate(parts):
         store = engine.open(shard)
         target = target_of(store, {"encoder": "all-MiniLM-L6-v2"}, made.dim)
+        target.digests(ids[:1])  # connects
+        clock.refresh()
         for batch in batches(made, ids):
-            began = time.perf_counter()
+            began = clock.now()
             target.digests(list(batch.documents))
             target.write(batch)
-            result.load.note(len(batch.units), time.perf_counter() - began)
+            result.load.note(len(batch.units), clock.now() - began)
         units = sum(len(made.units[name]) for name in ids)
-        began = time.perf_counter()
+        began = clock.now()
         engine.index(shard)
-        result.index.note(units, time.perf_counter() - began)
+        result.index.note(units, clock.now() - began)
     for shard in range(count):
         stores.append(engine.open(shard))  # settings count for new connections
     return stores
@@ -128,18 +132,21 @@ def batches(made: Made, ids: Sequence[str]) -> Iterator[LoadedDocuments]:
         yield LoadedDocuments({name: by_id[name] for name in some}, made.digests, units)
 
 
-def ask(stores: Sequence[Any], made: Made, weights: Weights | None, into: Searches) -> None:
+def ask(
+    stores: Sequence[Any], made: Made, weights: Weights | None, into: Searches, clock: Clock
+) -> None:
     """Ask all questions, after some to warm up."""
-    search = _own_search
+    search: Any = partial(_own_search, clock=clock)
     target: Any = stores
     if isinstance(stores[0], ExistingStore):
         search = _fan_out_search
         first: ExistingStore = stores[0]
-        fan_out = FanOut([store.collection for store in stores])
+        fan_out = FanOut([store.collection for store in stores], clock)
         target = ExistingStore(fan_out, first.encoder, read_words=False)
     warm_up = Searches(into.score, into.shards, into.rows)
     for question in made.questions[:10]:
         search(target, question, weights, warm_up)
+    clock.refresh()
     for question in made.questions:
         search(target, question, weights, into)
 
@@ -148,13 +155,14 @@ def _fan_out_search(
     store: ExistingStore, question: str, weights: Weights | None, into: Searches
 ) -> None:
     fan_out: Any = store.collection
+    clock: Clock = fan_out.clock
     fan_out.calls.clear()
     options: Any = {}
     if weights is not None:
         options["weights"] = weights
-    began = time.perf_counter()
+    began = clock.now()
     answer = store.search(question, K, **options)
-    here = time.perf_counter() - began
+    here = clock.now() - began
     alone = here
     merging = 0.0
     seconds: dict[str, list[list[float]]] = {kind: [] for kind in KINDS}
@@ -173,7 +181,11 @@ def _fan_out_search(
 
 
 def _own_search(
-    stores: Sequence[UnitStore], question: str, weights: Weights | None, into: Searches
+    stores: Sequence[UnitStore],
+    question: str,
+    weights: Weights | None,
+    into: Searches,
+    clock: Clock,
 ) -> None:
     """Search our own stores one after another, and merge their best parents."""
     options: Any = {}
@@ -182,12 +194,12 @@ def _own_search(
     hits = []
     seconds = []
     for store in stores:
-        began = time.perf_counter()
+        began = clock.now()
         hits += store.search(question, K, **options)
-        seconds.append(1000 * (time.perf_counter() - began))
-    began = time.perf_counter()
+        seconds.append(1000 * (clock.now() - began))
+    began = clock.now()
     hits.sort(key=lambda hit: -hit.score)
-    merging = 1000 * (time.perf_counter() - began)
+    merging = 1000 * (clock.now() - began)
     into.calls.setdefault(_OWN, []).append(seconds)
     into.here.append(sum(seconds) + merging)
     into.alone.append(max(seconds) + merging)

@@ -479,6 +479,8 @@ def test_the_command_into_an_address(shards, tmp_path, monkeypatch, capsys):
         assert code == 0
         assert json.loads(out)["unchanged"] == unchanged
     assert (tmp_path / "vectors").is_dir()
+    assert main(["store", "verify", "chroma://vectors#facts"]) == 0
+    assert "all is well" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

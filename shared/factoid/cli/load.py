@@ -30,15 +30,13 @@ def load(
     A document that is there as it is in the shards is skipped, so that a load that was interrupted
     can be repeated.
     """
-    from factoid.existing import ExistingStore
-    from factoid.scale.load import NamedEncoder, finished_shards, load_shards, what_made
+    from factoid.scale.load import finished_shards, load_shards, what_made
     from factoid.store import UnitStore
 
     finished = finished_shards(shards)
     identity, dim = what_made(finished)
     if is_import(into) or is_address(into):
-        encoder = NamedEncoder(identity.get("encoder") or "")
-        existing: ExistingStore = vector_store(into, encoder, dim)
+        existing = vector_store(into, identity.get("encoder") or "", dim)
         report = load_shards(finished, existing, progress=output.progress)
     else:
         with UnitStore(into, encoder=None) as store:

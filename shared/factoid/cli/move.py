@@ -13,7 +13,6 @@ from factoid.errors import InvalidInputError
 from factoid.terminal import count
 
 if TYPE_CHECKING:
-    from factoid.encode import Encoder
     from factoid.existing import ExistingStore
 
 _ADAPTERS = {"langchain_core": "langchain_factoid", "llama_index": "llama_index_factoid"}
@@ -69,12 +68,12 @@ def is_address(name: str) -> bool:
     return "://" in name
 
 
-def vector_store(name: str, encoder: Encoder, dim: int | None = None) -> ExistingStore:
+def vector_store(name: str, encoder: str = "", dim: int | None = None) -> ExistingStore:
     """Return the vector store at a place of the user's code, or at an address.
 
     Args:
         name: The place, or the address.
-        encoder: What made the vectors of a store at an address.
+        encoder: The name of what made the vectors of a store at an address: it is not loaded.
         dim: Their dimension, for a collection that is to be made.
 
     Raises:
@@ -83,8 +82,11 @@ def vector_store(name: str, encoder: Encoder, dim: int | None = None) -> Existin
     """
     if is_import(name):
         return imported_store(name)
+    from factoid.scale.load import NamedEncoder
+
     require("langchain_core", extra="langchain")
-    vectors = import_module("langchain_factoid.addresses").vectorstore_at(name, encoder, dim)
+    addresses = import_module("langchain_factoid.addresses")
+    vectors = addresses.vectorstore_at(name, NamedEncoder(encoder), dim)
     existing: ExistingStore = (
         import_module("langchain_factoid").MultiGranularRetriever(vectorstore=vectors).existing
     )

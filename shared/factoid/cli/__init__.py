@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from factoid.cli import (
     articles,
+    build,
     compare,
     documents,
     index,
@@ -64,6 +65,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(reproduce.app, name="reproduce")
 for _command in (
     index.index,
+    build.build,
     search.search,
     load.load,
     tune.tune,

@@ -76,7 +76,7 @@ class Manifest:
     name: str
     documents: int
     units: Mapping[Granularity, int]  # by granularity, those without vectors, too
-    words: Mapping[Granularity, int]  # in what a reader sees of these units
+    words: Mapping[Granularity, int]  # in the texts of these units
     vectors: int
     dim: int  # of the vectors; 0 if there are none
     size: int  # of the Parquet file, in bytes
@@ -253,7 +253,7 @@ def read_manifest(folder: Folder, name: str) -> Manifest:
 def _words(units: Sequence[StoredUnit]) -> dict[Granularity, int]:
     words: Counter[Granularity] = Counter()
     for unit, _ in units:
-        words[unit.granularity] += count_words(unit.search_text)
+        words[unit.granularity] += count_words(unit.text)
     return dict(words)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
 
 from factoid.errors import InvalidInputError
 from factoid.sections import Paragraph, outline
@@ -76,16 +74,21 @@ def split_passages(
         for start, end, passage_sentences in _pack(
             document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
         ):
-            passage = child_unit(
-                document, document.text[start:end], Granularity.PASSAGE, start, end
-            )
+            text = document.text[start:end]
             visible = visible_text(passage_sentences)
-            if visible == passage.text:
+            if visible == text:
                 visible = ""
-            passage = replace(
-                passage,
-                title=title,
-                section=paragraph.section,
+            passage = Unit(
+                "",
+                text,
+                Granularity.PASSAGE,
+                document.id,
+                document.id,
+                start,
+                end,
+                title,
+                paragraph.section,
+                document.metadata,
                 visible=visible,
                 sentences=passage_sentences,
             )
@@ -104,12 +107,20 @@ def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) ->
     for sentence in sentences_in(passage, sentences):
         start = sentence.start - passage.start
         text = passage.text[start : sentence.end - passage.start]
-        unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
         visible = _in_context(sentence, is_first=sentence.block is not last)
         last = sentence.block
         if visible == text:
             visible = ""
-        units.append(replace(unit, visible=visible, sentences=(sentence,)))
+        unit = child_unit(
+            passage,
+            text,
+            Granularity.SENTENCE,
+            sentence.start,
+            sentence.end,
+            visible=visible,
+            sentences=(sentence,),
+        )
+        units.append(unit)
     return units
 
 
@@ -180,12 +191,15 @@ def visible_text(sentences: Sequence[Sentence]) -> str:
     parts: list[str] = []
     first = sentences[0].block if sentences else None
     if first is not None and first.kind == "row" and first.names:
-        parts.append(" | ".join(first.names))
-    for _, group in groupby(sentences, key=lambda sentence: id(sentence.block)):
-        run = list(group)
-        separator = "\n" if run[0].block.kind == "code" else " "
-        parts.append(separator.join(sentence.visible.text for sentence in run))
-    return "\n".join(parts)
+        parts += [" | ".join(first.names), "\n"]
+    block = first
+    for number, sentence in enumerate(sentences):
+        if number:
+            is_on_line = sentence.block is block and sentence.block.kind != "code"
+            parts.append(" " if is_on_line else "\n")
+        block = sentence.block
+        parts.append(sentence.visible.text)
+    return "".join(parts)
 
 
 def _join_short(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from factoid.evaluate.comparison import Comparison
     from factoid.evaluate.questions import Question
     from factoid.evaluate.settings import Setting
+    from factoid.propositions import Contextualizer
     from factoid.readers import Reader
     from factoid.units import Document
 
@@ -200,6 +201,7 @@ def compare(
         settings,
         encoder=opts.make_encoder(encoder),
         propositionizer=opts.make_propositionizer(splitting),
+        contextualizer=_contextualizer(settings, splitting),
         reader=_reader(asking.reader, splitting, output),
         read=asking.read_words or READ,
         baseline=baseline,
@@ -279,6 +281,25 @@ def _reader(name: str | None, splitting: opts.Splitting, output: opts.Output) ->
     if is_encoder_decoder(name):
         return Seq2SeqReader(name)
     return CausalReader(name)
+
+
+def _contextualizer(
+    settings: Sequence[Setting], splitting: opts.Splitting
+) -> Contextualizer | None:
+    """Return the chat model of --model if a setting needs contexts, else None."""
+    from factoid.evaluate.chat import ChatModel
+    from factoid.propositions import PromptContextualizer
+
+    if not any(setting.contexts for setting in settings):
+        return None
+    client, model = opts.make_client(splitting, '--setting "in context" --model NAME')
+    chat = ChatModel(client, model, temperature=splitting.temperature)
+
+    def complete(prompt: str) -> str:
+        [answer] = chat.complete([prompt])
+        return answer
+
+    return PromptContextualizer(complete, name=model)
 
 
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:

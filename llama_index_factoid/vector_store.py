@@ -47,6 +47,7 @@ from factoid.framework import (
     matches,
     option_names,
     parse_filter,
+    to_matrix,
 )
 from llama_index_factoid.convert import (
     GranularityName,
@@ -263,7 +264,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                     f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, "
                     "or put the embedding model last in the IngestionPipeline"
                 )
-        vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
+        vectors = to_matrix([node.embedding for node in nodes], len(nodes))
         units = list(map(to_unit, nodes))
         stale = stale_ids(self._store, nodes, units)
         embedded = embedded_metadata(nodes)

@@ -12,6 +12,7 @@ from factoid.sentences import read_sentences
 from factoid.text.blocks import Block
 from factoid.text.markup import markup_of
 from factoid.text.paragraphs import cell_texts, written_leads
+from factoid.text.plain import is_plain_line
 from factoid.text.reading import Sentence, moved, sentences_of
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
@@ -177,7 +178,10 @@ def seen_text(text: str, metadata: Metadata) -> str:
 
     It is "" where that is the text as it is.
     """
-    visible = visible_text(read_sentences(text, markup=markup_of(text, metadata)))
+    markup = markup_of(text, metadata)
+    if markup == "plain" and is_plain_line(text):
+        return ""
+    visible = visible_text(read_sentences(text, markup=markup))
     if visible == text:
         return ""
     return visible

@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factoid.sentences import read_sentences
+from factoid.split import visible_text
 from factoid.text import abbreviations, aligned, lines, marked_headings, markup, sentence_ends
 from factoid.text.heading_context import Line
+from factoid.text.plain import is_plain_line
 from factoid.text.plain_headings import find_headings
 from factoid.units import NAMESPACE, content_id
 
@@ -89,6 +92,22 @@ def test_lists_on_a_line_have_what_is_looked_for(text):
         assert not lines._NUMBER_IN_LINE.search(text)
     if ":" not in text and "：" not in text:
         assert not lines._BULLET_AFTER_COLON.search(text)
+
+
+@given(TEXTS)
+def test_a_plain_line_is_seen_as_it_is(text):
+    if is_plain_line(text):
+        assert visible_text(read_sentences(text, markup="plain")) == text
+
+
+def test_prose_is_a_plain_line():
+    assert (
+        is_plain_line("Dr. Lee (aged 42) built the pump in 1990. It is old! Is it - no, it's new.")
+        is False
+    )
+    assert is_plain_line(
+        "Dr. Lee (aged 42) built the pump in 1990. It is old! Is it? No, it's new."
+    )
 
 
 def test_long_lines_are_no_headings():

@@ -443,15 +443,28 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     children = []
     for granularity in granularities:
         if granularity is not passage.granularity:
-            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
-            children.append(replace(child, visible=passage.visible))
+            child = child_unit(
+                passage,
+                passage.text,
+                granularity,
+                passage.start,
+                passage.end,
+                visible=passage.visible,
+            )
+            children.append(child)
     return children
 
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
-    return replace(passage, visible=seen_text(document.text, document.metadata))
+    return child_unit(
+        document,
+        document.text,
+        Granularity.PASSAGE,
+        0,
+        len(document.text),
+        visible=seen_text(document.text, document.metadata),
+    )
 
 
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:

@@ -38,6 +38,8 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_ids,
+    chroma_rows,
     known_store,
     own_row_id,
 )
@@ -256,31 +258,10 @@ class _Chroma(_Known):
         return super().get(ids)
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = self._where(condition)
-        start = 0
-        while True:
-            page = self.store.client.get(
-                where=where,
-                limit=_PAGE,
-                offset=start,
-                include=["documents", "metadatas", "embeddings"],
-            )
-            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
-            for name, text, metadata, vector in zip(*columns, strict=True):
-                fields = metadata or {}
-                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
-            if not page["ids"]:
-                return
-            start += len(page["ids"])
+        yield from chroma_rows(self.store.client, self._where(condition))
 
     def ids(self, condition: Tree) -> Iterator[str]:
-        where = self._where(condition)
-        start = 0
-        while names := self.store.client.get(where=where, limit=_PAGE, offset=start, include=[])[
-            "ids"
-        ]:
-            yield from names
-            start += len(names)
+        return chroma_ids(self.store.client, self._where(condition))
 
     def _where(self, condition: Tree | None) -> dict[str, Any] | None:
         filters = self._filters(condition)

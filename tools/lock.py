@@ -1,8 +1,7 @@
-"""Print the packages of an installation report of pip as constraints: `make lock` writes constraints.txt with it.
+"""Print the packages of an installation report of pip as constraints.
 
-    pip install --dry-run --ignore-installed --report report.json … ; python tools/lock.py report.json
-
-The report is one resolution of all that is installed together, so that no group contradicts another. Nothing is installed.
+`make lock` writes constraints.txt with it. The report is one resolution of all that is installed
+together, so that no group contradicts another; nothing is installed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import sys
 from pathlib import Path
 
 _HEAD = """\
-# The packages of development and CI, written by `make lock`. Users' installs follow the ranges in pyproject.toml instead.
+# The packages of development and CI, written by `make lock`. Users' installs follow the ranges in
+# pyproject.toml instead.
 # torch: the CPU build. Without this pin pip takes the newest CUDA build, several gigabytes.
 # langchain-tests: its suites are run unmodified, so a new release is a change to look at.
 # typer: docs/cli.md is written by it, and compared to the letter."""

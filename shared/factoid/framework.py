@@ -73,7 +73,8 @@ from factoid.existing import (
     Row,
     known_store,
 )
-from factoid.existing.collection import chroma_ids, chroma_rows
+from factoid.existing.collection import chroma_ids, chroma_rows, scrolled
+from factoid.existing.conditions import QUERY as OPENSEARCH_FORM
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import ID as ID_KEY
 from factoid.existing.contract import own_id as own_row_id
@@ -182,6 +183,7 @@ __all__ = [
     "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
+    "OPENSEARCH_FORM",
     "PART_KINDS",
     "QUESTION_FIELD",
     "READ_DESCRIPTION",
@@ -303,6 +305,7 @@ __all__ = [
     "require",
     "row_id",
     "scoped_row_id",
+    "scrolled",
     "seen_text",
     "split_heading",
     "split_names",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from langchain_core.documents import Document
@@ -355,6 +356,31 @@ class _PGVectorStore(_Known):
 
 
 class _Qdrant(_Known):
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors: sparse ones are made by the store."""
+        mode = getattr(self.store.retrieval_mode, "value", self.store.retrieval_mode)
+        return super().takes_vectors() and mode == "dense"
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        models = import_module("qdrant_client.models")
+        points = []
+        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+            payload = {
+                self.store.content_payload_key: text,
+                self.store.metadata_payload_key: metadata,
+            }
+            named: Any = vector
+            if self.store.vector_name:
+                named = {self.store.vector_name: vector}
+            points.append(models.PointStruct(id=name, vector=named, payload=payload))
+        self.store.client.upsert(self.store.collection_name, points)
+
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         place = None
         while True:

@@ -50,7 +50,13 @@ from factoid.entities.retriever import (
     EntityRetriever,
     with_fallback,
 )
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.errors import (
+    EncoderMismatchError,
+    InvalidInputError,
+    MissingDependencyError,
+    StoreFormatError,
+    check_names,
+)
 from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
 from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
@@ -221,6 +227,7 @@ __all__ = [
     "Loaded",
     "MatchFields",
     "Metric",
+    "MissingDependencyError",
     "ModelKwargs",
     "Not",
     "Operator",

@@ -232,10 +232,12 @@ def put_documents(
             now = document_rows(StoredDocument(document, digests[document.id], ids))
             stale += [row.id for row in old_rows[len(now) :]]
         stale += earlier
-        opened += document_rows(StoredDocument(document, "", [*ids, *earlier]), lists=writer.lists)
-        closed += document_rows(
-            StoredDocument(document, digests[document.id], ids), lists=writer.lists
-        )
+        begun = StoredDocument(document, "", [*ids, *earlier])
+        ended = StoredDocument(document, digests[document.id], ids)
+        vector = _first_vector(rows[document.id])
+        for stored, into in ((begun, opened), (ended, closed)):
+            for row in document_rows(stored, lists=writer.lists):
+                into.append(replace(row, vector=vector))
     yield from _put(writer, opened)
 
     # -- Then the units, and what is no longer there --
@@ -252,6 +254,14 @@ def put_documents(
             if row.metadata[GRANULARITY] == Granularity.PASSAGE.value:
                 of_passages.append(row)
         writer.words.replace_documents(list(rows), of_passages)
+
+
+def _first_vector(rows: Sequence[Row]) -> Sequence[float] | None:
+    """Return the vector that a document's own rows have: they are never searched by it."""
+    for row in rows:
+        if row.vector is not None:
+            return row.vector
+    return None
 
 
 def _put(writer: Writer, rows: Sequence[Row]) -> Steps[None]:

@@ -1,9 +1,11 @@
 """Build past one machine: corpora into shards of units with their vectors, and shards into stores.
 
-`factoid.scale.shards` holds the format that both halves share; nothing but `--ray` needs Ray.
+`factoid.scale.shards` holds the format that both halves share; nothing but `ray=` needs Ray.
 """
 
+from factoid.scale.build import BuildReport, build
 from factoid.scale.folders import Folder
+from factoid.scale.on_ray import RayOptions
 from factoid.scale.shards import (
     Failure,
     Manifest,
@@ -15,11 +17,14 @@ from factoid.scale.shards import (
 )
 
 __all__ = [
+    "BuildReport",
     "Failure",
     "Folder",
     "Manifest",
+    "RayOptions",
     "Shard",
     "ShardContent",
+    "build",
     "read_manifest",
     "read_shards",
     "write_shard",

@@ -61,6 +61,12 @@ class Folder:
             return Path(self._resolved()[1])
         return None
 
+    def absolute(self) -> Folder:
+        """Return the same folder by an address that holds from any other folder, too."""
+        if self.local is None:
+            return self
+        return Folder(self.local.absolute(), self.options)
+
     def place(self, name: str) -> str:
         """Return the address of a file in the folder."""
         return f"{str(self.address).rstrip('/')}/{name}"
@@ -98,6 +104,23 @@ class Folder:
                 f"the folder {self.address} cannot be read: {error.strerror or error}"
             ) from error
         return sorted(name for name in names if not name.startswith("."))
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a file in the folder."""
+        if self.local is not None:
+            return (self.local / name).exists()
+        system, path = self._resolved()
+        system.invalidate_cache()
+        return bool(system.exists(f"{path}/{name}"))
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if the folder can be written to."""
+        with suppress(OSError):
+            if self.local is not None:
+                (self.local / name).unlink()
+            else:
+                system, path = self._resolved()
+                system.rm_file(f"{path}/{name}")
 
     def read(self, name: str) -> bytes:
         """Return the content of a small file.

@@ -76,7 +76,7 @@ class Manifest:
     name: str
     documents: int
     units: Mapping[Granularity, int]  # by granularity, those without vectors, too
-    words: Mapping[Granularity, int]  # in what a reader sees of these units
+    words: Mapping[Granularity, int]  # in the texts of these units
     vectors: int
     dim: int  # of the vectors; 0 if there are none
     size: int  # of the Parquet file, in bytes
@@ -153,6 +153,24 @@ class Shard:
                     for stored in _rows(batch):
                         _sort_in(content, stored)
         return content
+
+    def digests(self) -> dict[str, str]:
+        """Return the digest of each document, by id, without reading or checking the rest.
+
+        Raises:
+            UnreadableFileError: The file is missing, or is no Parquet file.
+            MissingDependencyError: pyarrow is not installed.
+        """
+        parquet = require("pyarrow.parquet", extra="parquet")
+        documents = [("granularity", "==", Granularity.DOCUMENT.value)]
+        columns = ["id", "granularity", "payload"]
+        with self.folder.fetched(self.manifest.name + SHARD) as file:
+            try:
+                table = parquet.read_table(file, columns=columns, filters=documents)
+            except (OSError, ValueError) as error:
+                raise UnreadableFileError(f"{self.place} cannot be read: {error}") from error
+        ids = table.column("id").to_pylist()
+        return dict(zip(ids, table.column("payload").to_pylist(), strict=True))
 
 
 def write_shard(
@@ -235,7 +253,7 @@ def read_manifest(folder: Folder, name: str) -> Manifest:
 def _words(units: Sequence[StoredUnit]) -> dict[Granularity, int]:
     words: Counter[Granularity] = Counter()
     for unit, _ in units:
-        words[unit.granularity] += count_words(unit.search_text)
+        words[unit.granularity] += count_words(unit.text)
     return dict(words)
 
 

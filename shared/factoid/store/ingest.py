@@ -9,9 +9,10 @@ import asyncio
 import logging
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from factoid.encode import EMBED_TEMPLATE, Vectors
 from factoid.errors import InvalidInputError
@@ -83,7 +84,7 @@ class Recipe:
         ]
         options = [
             list(self.granularities),
-            _name_of(self.propositionizer),
+            component_name(self.propositionizer),
             self.words,
             self.min_words,
             self.join_paragraphs,
@@ -91,13 +92,13 @@ class Recipe:
             self.template,
         ]
         if self.sentences is not None:
-            options.append(_name_of(self.sentences))
+            options.append(component_name(self.sentences))
         if self.contextualizer is not None:
             options.append({"contextualizer": self.contextualizer.name})
         return content_id(*content, *options)
 
 
-def _name_of(component: object) -> str:
+def component_name(component: object) -> str:
     """Return the name of a propositionizer or splitter, or that of its class."""
     return getattr(component, "name", type(component).__qualname__)
 
@@ -109,6 +110,20 @@ class SplitDocument:
     document: Document
     digest: str
     passages: list[Unit]
+
+
+class MadeUnits(NamedTuple):
+    """The units of a batch of documents.
+
+    Attributes:
+        units: Parents come before their children.
+        vectors: By the position of their unit.
+        decomposition: What became of the passages in the propositionizer.
+    """
+
+    units: list[Unit]
+    vectors: Mapping[int, Vectors]
+    decomposition: Decomposition
 
 
 @dataclass(slots=True)
@@ -152,22 +167,11 @@ def ingest(
     tally = _Tally()
     total = Report()
     with _bar(documents, progress) as bar:
-        changed = _changed_batches(store, documents, recipe, tally, sources)
-        for batch in _noticing_language(store, recipe, changed):
-            passages = _passages_of(batch)
-            decomposition = Decomposition()
-            for block, propositionizer in propositionizer_calls(passages, recipe):
-                decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
-                _tell(bar, tally, passages=len(block))
-            if recipe.propositionizer is None:
-                _tell(bar, tally, passages=len(passages))
-            units = assemble(passages, decomposition.units, recipe.granularities)
-            units = with_contexts(units, batch, recipe.contextualizer)
-            reusable = reusable_vectors(store, _ids(batch))
-            tell = partial(_tell, bar, tally)
-            vectors = encode(store, units, known=reusable, progress=tell)
-            _commit(store, batch, units, vectors, decomposition, tally)
-            total += decomposition.report
+        batches = _changed_batches(store, documents, recipe, tally, sources)
+        for batch in _noticing_language(store, recipe, batches):
+            made = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
+            _commit(store, batch, made, tally)
+            total += made.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
@@ -210,7 +214,8 @@ async def aingest(
             reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
             tell = partial(_tell, bar, tally)
             vectors = await aencode(store, units, reusable, tell)
-            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, tally)
+            made = MadeUnits(units, vectors, decomposition)
+            await asyncio.to_thread(_commit, store, batch, made, tally)
             total += decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
@@ -231,6 +236,37 @@ def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) ->
     tally.passages += passages
     tally.encoded_texts += texts
     bar.reach(bar.done, f"{tally.passages:,} passages, {tally.encoded_texts:,} texts encoded")
+
+
+def make_units(
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
+    recipe: Recipe,
+    *,
+    tell: Callable[..., None] | None = None,
+) -> MadeUnits:
+    """Decompose and encode split documents, as the store is set to, without committing anything.
+
+    Args:
+        store: Says what is encoded and how. Its vectors of the same documents are used again.
+        batch: The documents.
+        recipe: How they become units.
+        tell: Called with the number of `passages` that the propositionizer is done with, and of
+            `texts` that were encoded, each time that there are some.
+    """
+    passages = _passages_of(batch)
+    decomposition = Decomposition()
+    for block, propositionizer in propositionizer_calls(passages, recipe):
+        decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
+        if tell is not None:
+            tell(passages=len(block))
+    if recipe.propositionizer is None and tell is not None:
+        tell(passages=len(passages))
+    units = assemble(passages, decomposition.units, recipe.granularities)
+    units = with_contexts(units, batch, recipe.contextualizer)
+    reusable = reusable_vectors(store, _ids(batch))
+    vectors = encode(store, units, known=reusable, progress=tell)
+    return MadeUnits(units, vectors, decomposition)
 
 
 # -- Documents into passages --
@@ -407,15 +443,28 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     children = []
     for granularity in granularities:
         if granularity is not passage.granularity:
-            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
-            children.append(replace(child, visible=passage.visible))
+            child = child_unit(
+                passage,
+                passage.text,
+                granularity,
+                passage.start,
+                passage.end,
+                visible=passage.visible,
+            )
+            children.append(child)
     return children
 
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
-    return replace(passage, visible=seen_text(document.text, document.metadata))
+    return child_unit(
+        document,
+        document.text,
+        Granularity.PASSAGE,
+        0,
+        len(document.text),
+        visible=seen_text(document.text, document.metadata),
+    )
 
 
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
@@ -455,23 +504,27 @@ def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
 def _commit(
     store: OpenedStore,
     batch: Sequence[SplitDocument],
-    units: Sequence[Unit],
-    vectors: Mapping[int, Vectors],
-    decomposition: Decomposition,
+    made: MadeUnits,
     tally: _Tally,
 ) -> None:
-    # A document with a passage that failed, but might succeed on another try, is not skipped the
-    # next time.
+    replace_documents(store, finished(batch, made.decomposition), made.units, made.vectors)
+    tally.documents += len(batch)
+    tally.units.update(unit.granularity for unit in made.units)
+
+
+def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> list[SplitDocument]:
+    """Return documents with the digests that are kept.
+
+    A document with a passage that failed, but might succeed on another try, gets one that is not
+    skipped the next time.
+    """
     unfinished = {passage.document_id for passage in decomposition.transient_failures}
-    finished = []
+    kept = []
     for split in batch:
         if split.document.id in unfinished:
-            finished.append(replace(split, digest=NO_DIGEST))
-        else:
-            finished.append(split)
-    replace_documents(store, finished, units, vectors)
-    tally.documents += len(batch)
-    tally.units.update(unit.granularity for unit in units)
+            split = replace(split, digest=NO_DIGEST)
+        kept.append(split)
+    return kept
 
 
 def replace_documents(

@@ -31,8 +31,8 @@ _TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")
 # with it.
 _NUMBER = r"[1-9]\d{0,2}"
 _TARGET = r"""\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+(?:"[^"\n]*+"|'[^'\n]*+'))?\)"""
-_SOURCE = r"""(?:sources?|documents?|docs?|citations?|cite|passages?|references?|refs?|chunks?|snippets?
-    |excerpts?|contexts?)[.:]?[\ ]{0,2}\#?"""
+_SOURCE = r"""(?:sources?|documents?|docs?|citations?|cite|passages?|references?|refs?|chunks?
+    |snippets?|excerpts?|contexts?)[.:]?[\ ]{0,2}\#?"""
 _PLACE = r"""(?:,\s?(?:pp?\.|pages?|ll?\.|lines?|sec\.|sections?|§§?|paras?\.?|ch\.|chapters?)
     \s?\d+(?:[.–-]\d+)*+ | †[^\[\]\n]{0,60})"""
 _NUMBERS = rf"{_NUMBER}{_PLACE}?(?:(?:\s?[,;、–-]\s?|,?\s(?:and|&)\s){_NUMBER}{_PLACE}?)*+"

@@ -19,7 +19,7 @@ INVISIBLE = re.compile(
     "\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]+"
 )
-# Those that show nothing where a text goes on: soft hyphens, spaces without width, byte order marks.
+# Soft hyphens, spaces without width, byte order marks: nothing is lost without them.
 _WITHOUT_TRACE = re.compile("[\u00ad\u200b\u2060\ufeff]+")
 UNSPACED = re.compile(f"[{_UNSPACED}]")
 # Marks, punctuation included, belong to the word before them, or at the beginning to the word

@@ -110,6 +110,7 @@ _REST_UNSEEN = (
     r"|autoclass|autofunction|autoexception|autodata|automethod|autosummary|sectionauthor|tabularcolumns"
     r"|testsetup|plot|graphviz|click|program|bibliography|youtube|tableofcontents"
 )
+_DESCRIBED = re.compile(r"[ \t]*\.\. +rst:directive::")
 _REST_BODY = r"(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*"
 _REST_PATTERNS = (
     (
@@ -206,6 +207,11 @@ class Source:
     def is_code(self, at: int) -> bool:
         """Say whether a place is in a block of code."""
         return _is_in(self.code, at)
+
+    def is_signature(self, at: int) -> bool:
+        """Say whether a place is in what describes a directive: readers see ".. note:: title"."""
+        line = self.text.rfind("\n", 0, at) + 1
+        return _DESCRIBED.match(self.text, line) is not None
 
     def is_fenced(self, at: int) -> bool:
         """Say whether a place is in a block of code or in its fences."""

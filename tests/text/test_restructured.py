@@ -32,6 +32,7 @@ def seen(text):
         ("`Python <https://python.org>`_ and `the docs`__.", "Python and the docs."),
         ("Flask_ is small. A name_ too.", "Flask is small. A name too."),
         ("It is __init__ and snake_case and a_b_.", "It is __init__ and snake_case and a_b."),
+        ("Use :code:`a_b <c>` or :code-tex:`\\\\def~x`.", "Use `a_b <c>` or `\\\\def~x`."),
         ("Write ``:option:`-a```.", "Write `` :option:`-a` ``."),
         ("Write ```a` b``, or ``a ` b``.", "Write `` `a` b ``, or ``a ` b``."),
         ("Set `debug.on` here.", "Set `debug.on` here."),

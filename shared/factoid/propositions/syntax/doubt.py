@@ -56,7 +56,8 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         if _ends_early(tree, items):
             return True
     for token, word in enumerate(tree.words[1:-1], 1):
-        if word == ":" and any(token in present and token - 1 not in present for present in presents):
+        torn = any(token in present and token - 1 not in present for present in presents)
+        if word == ":" and torn:
             return True  # "it uses three, but you may set more: five": more of what?
     for items in statements[1:]:
         first = 0

@@ -110,6 +110,7 @@ _REST_UNSEEN = (
     r"|autoclass|autofunction|autoexception|autodata|automethod|autosummary|sectionauthor|tabularcolumns"
     r"|testsetup|plot|graphviz|click|program|bibliography|youtube|tableofcontents"
 )
+_HTML_CODE = re.compile(r"</?code\b[^<>]*>")
 _DESCRIBED = re.compile(r"[ \t]*\.\. +rst:directive::")
 _REST_BODY = r"(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*"
 _REST_PATTERNS = (
@@ -225,7 +226,8 @@ class Source:
             else character
             for character, reason in zip(self.text, self.reasons, strict=True)
         ]
-        return rendered("".join(shown))
+        # Inline code of Markdown is left out, not that of HTML, which factoid shows as text.
+        return rendered(_HTML_CODE.sub("", "".join(shown)))
 
     def _paint_options(self, options: re.Match[str]) -> None:
         """Paint the options of a directive but for its caption, which readers see."""

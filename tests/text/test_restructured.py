@@ -37,6 +37,7 @@ def seen(text):
         ("Write ```a` b``, or ``a ` b``.", "Write `` `a` b ``, or ``a ` b``."),
         ("Set `debug.on` here.", "Set `debug.on` here."),
         ("As said [1]_, and [#note]_.", "As said, and."),
+        (r"Of x86\_64 machines.", "Of x86_64 machines."),
         (r"A \*star\* and re\ ``set``.", "A *star* and re`set`."),
         ("Version |version| is out.", "Version version is out."),
         ("An _`inline target` here.", "An inline target here."),

@@ -58,7 +58,7 @@ _NO_ARGUMENT = frozenset(
 )
 
 _INLINE = re.compile(
-    r"""\\(?P<escaped>[^\w\s]|\s|\Z)
+    r"""\\(?P<escaped>[^\w\s]|_|\s|\Z)
       | ``(?P<literal>(?=\S)(?:[^\n]|\n(?!\n)){1,1000}?(?<=\S))``(?!`)
       | (?<![\w:]):(?P<role>[A-Za-z][\w:+.-]{0,40}):`(?P<interpreted>[^`]{1,500})`
       | _?`(?P<label>[^`]{1,500}?)`(?:__?(?!\w)|:(?P<behind>[A-Za-z][\w+.-]{0,40}):)?

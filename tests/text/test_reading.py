@@ -72,6 +72,26 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('<img src="a.png"/>\nIt has [a lid](b).\n', ["It has a lid."]),
+        ('<a id="top">\n# The *lid*\n\nIt shuts.\n', ["The lid", "It shuts."]),
+        ("<figcaption>Opened:</figcaption>\n![A lid](b.png)\n", ["Opened:", "A lid"]),
+        ("<p>\n*It* shuts.\n</p>\n", ["*It* shuts."]),
+        ('??? info "The `"lid"` key"\n    It shuts.\n', ['The `"lid"` key', "It shuts."]),
+        (
+            "!!! warning Hot lids of the tank\n    They burn.\n",
+            ["Hot lids of the tank", "They burn."],
+        ),
+        ("!!! note inline end\n    It shuts.\n", ["It shuts."]),
+        ('```x\n```\n<Frame>\n\t- <Badge text="New" />\n', ["- New"]),
+    ],
+)
+def test_what_is_seen_below_tags_and_marks(text: str, seen: list[str]) -> None:
+    assert [block.visible.text for block in read(text, "markdown")] == seen
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("```python\nx = 1\n\n  y\n```", [("code", "x = 1\n\n  y", [])]),

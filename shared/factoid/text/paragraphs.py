@@ -173,7 +173,8 @@ def paragraph_blocks(
             visible = read(text[start:end], places[start:end])
             if start > 0:
                 kind = "paragraph"
-            blocks += _text_blocks(visible, above, kind, places[start])
+            if visible.text:  # else nothing is seen of a tag that stands alone, nor has it a place
+                blocks += _text_blocks(visible, above, kind, places[start])
         if blocks:
             above.last = blocks[-1]
     return blocks

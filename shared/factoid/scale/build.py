@@ -32,7 +32,7 @@ from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import Policy
 from factoid.scale.folders import Folder
 from factoid.scale.inputs import Part, Reading, describe_inputs, find_inputs, parts_of
-from factoid.scale.on_ray import RayOptions, run_on_ray
+from factoid.scale.on_ray import RayOptions, import_ray, run_on_ray
 from factoid.scale.shards import SHARD, Failure, Manifest, read_manifest
 from factoid.scale.worker import Batch, Making, ShardWorker
 from factoid.split import MIN_WORDS, WORDS
@@ -67,12 +67,12 @@ class BuildReport:
     seconds: float = 0.0  # of this call
 
     def statistics(self) -> dict[tuple[str, str], float]:
-        """Return the number and mean length of units (Dense X Retrieval, Table 1)."""
+        """Return the number and mean length of units that there are (Dense X, Table 1)."""
         measured = {}
         for kind in GRANULARITIES:
-            units = self.units.get(kind, 0)
-            measured[kind.title(), "# units"] = float(units)
-            measured[kind.title(), "Avg. # words"] = self.words.get(kind, 0) / max(units, 1)
+            if units := self.units.get(kind, 0):
+                measured[kind.title(), "# units"] = float(units)
+                measured[kind.title(), "Avg. # words"] = self.words[kind] / units
         return measured
 
 
@@ -140,6 +140,8 @@ def build(
     """
     started = time.monotonic()
     require("pyarrow", extra="parquet")
+    if ray is not None:
+        import_ray()
     options = dict(storage_options or {})
     if isinstance(inputs, str | Path):
         inputs = [inputs]

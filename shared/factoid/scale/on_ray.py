@@ -43,6 +43,18 @@ class RayOptions:
     gpus: float = 0
 
 
+def import_ray() -> Any:
+    """Return Ray.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    # Else what still runs of an execution that was stopped would start Ray again.
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
+    require("ray.data", extra="scale")
+    return require("ray", extra="scale")
+
+
 def run_on_ray(
     parts: Sequence[Part],
     reading: Reading,
@@ -57,9 +69,7 @@ def run_on_ray(
         StoreError: Ray gives up.
         MissingDependencyError: Ray is not installed.
     """
-    # Else what still runs of an execution that was stopped would start Ray again.
-    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
-    ray = require("ray", extra="scale")
+    ray = import_ray()
     whole_number("workers", options.workers)
     if not parts:
         return

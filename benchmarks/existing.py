@@ -1,10 +1,13 @@
-"""What retrieval over the vector stores of others finds on SQuAD, and how fast, beside a store of our own.
+"""What retrieval over the vector stores of others finds on SQuAD, and how fast, beside a store of
+our own.
 
-    python -m benchmarks.existing ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --passages 400 --questions 300
+    python -m benchmarks.existing ../shared/data/squad-v1.1-dev/dev-v1.1.even.json \
+        --passages 400 --questions 300
 
-Units and vectors are made once, by a `UnitStore`, and moved into each store. A question is asked once for passages (R@1, R@5),
-and once for facts, of which the first words are read. Speed is that of whole searches for five passages, beside the plain search
-of the store for five rows, by one thread, the question's vector given. Needs the packages of the group `stores`.
+Units and vectors are made once, by a `UnitStore`, and moved into each store. A question is asked
+once for passages (R@1, R@5), and once for facts, of which the first words are read. Speed is that
+of whole searches for five passages, beside the plain search of the store for five rows, by one
+thread, the question's vector given. Needs the packages of the group `stores`.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ TIMED = 50  # questions
 
 
 class Remembering:
-    """An encoder that encodes no text twice: stores that take texts alone ask again for all of them."""
+    """An encoder that encodes no text twice: stores that take texts alone ask again for all of
+    them.
+    """
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -146,7 +151,10 @@ def set_up(name: str, postgres: str) -> None:
     statements = []
     if name == "PGVector, HNSW":
         statements = [
-            "CREATE INDEX IF NOT EXISTS squad_hnsw ON langchain_pg_embedding USING hnsw (embedding vector_cosine_ops)",
+            (
+                "CREATE INDEX IF NOT EXISTS squad_hnsw ON langchain_pg_embedding USING hnsw "
+                "(embedding vector_cosine_ops)"
+            ),
             "ANALYZE langchain_pg_embedding",
         ]
     if name.endswith("iterative"):
@@ -226,7 +234,8 @@ def main() -> None:
     encoder.encode_queries([question.text for question in questions])
     print(f"{len(documents):,} documents, {len(own):,} units, {len(questions):,} questions")
     print(
-        "| store | R@1 | R@5 | 50 words | 100 words | 200 words | complete | calls | searches/s | plain/s |"
+        "| store | R@1 | R@5 | 50 words | 100 words | 200 words | complete | calls | searches/s | "
+        "plain/s |"
     )
     print("| :-- |" + " --: |" * 9)
 

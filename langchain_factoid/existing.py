@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from langchain_core.documents import Document
@@ -18,6 +19,7 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_rows,
     known_store,
     own_row_id,
     scoped_row_id,
@@ -273,22 +275,7 @@ class _Chroma(_Known):
         )
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = self._native(condition)
-        start = 0
-        while True:
-            page = self.store.get(
-                where=where,
-                limit=_PAGE,
-                offset=start,
-                include=["documents", "metadatas", "embeddings"],
-            )
-            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
-            for name, text, metadata, vector in zip(*columns, strict=True):
-                fields = metadata or {}
-                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
-            if not page["ids"]:
-                return
-            start += len(page["ids"])
+        yield from chroma_rows(self.store, self._native(condition))
 
     def leaves(self, condition: Tree) -> bool | None:
         page = self.store.get(where=self._native(condition), limit=1, include=[])
@@ -369,6 +356,31 @@ class _PGVectorStore(_Known):
 
 
 class _Qdrant(_Known):
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors: sparse ones are made by the store."""
+        mode = getattr(self.store.retrieval_mode, "value", self.store.retrieval_mode)
+        return super().takes_vectors() and mode == "dense"
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        models = import_module("qdrant_client.models")
+        points = []
+        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+            payload = {
+                self.store.content_payload_key: text,
+                self.store.metadata_payload_key: metadata,
+            }
+            named: Any = vector
+            if self.store.vector_name:
+                named = {self.store.vector_name: vector}
+            points.append(models.PointStruct(id=name, vector=named, payload=payload))
+        self.store.client.upsert(self.store.collection_name, points)
+
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         place = None
         while True:

@@ -1,11 +1,15 @@
-"""Print the packages of this environment as constraints for pip: `make lock` writes constraints.txt with it."""
+"""Print the packages of this environment as constraints for pip.
+
+`make lock` writes constraints.txt with it.
+"""
 
 from __future__ import annotations
 
 from importlib.metadata import distributions
 
 _HEAD = """\
-# The packages of development and CI, written by `make lock`. Users' installs follow the ranges in pyproject.toml instead.
+# The packages of development and CI, written by `make lock`. Users' installs follow the ranges in
+# pyproject.toml instead.
 # torch: the CPU build. Without this pin pip takes the newest CUDA build, several gigabytes.
 # langchain-tests: its suites are run unmodified, so a new release is a change to look at.
 # typer: docs/cli.md is written by it, and compared to the letter."""

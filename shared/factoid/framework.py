@@ -50,7 +50,13 @@ from factoid.entities.retriever import (
     EntityRetriever,
     with_fallback,
 )
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.errors import (
+    EncoderMismatchError,
+    InvalidInputError,
+    MissingDependencyError,
+    StoreFormatError,
+    check_names,
+)
 from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
 from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
@@ -67,6 +73,7 @@ from factoid.existing import (
     Row,
     known_store,
 )
+from factoid.existing.collection import chroma_rows
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import scoped_row_id
@@ -142,16 +149,22 @@ from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.tools import (
+    AROUND_FIELD,
+    ID_FIELD,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     as_text,
+    flat_metadata,
     numbered_document,
     read_more,
 )
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
+    "AROUND_FIELD",
     "BY_TOKENS",
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
@@ -159,6 +172,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "ID_FIELD",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -167,9 +181,11 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
+    "START_FIELD",
     "WINDOW",
     "WORDS",
     "AddReport",
@@ -211,6 +227,7 @@ __all__ = [
     "Loaded",
     "MatchFields",
     "Metric",
+    "MissingDependencyError",
     "ModelKwargs",
     "Not",
     "Operator",
@@ -255,10 +272,12 @@ __all__ = [
     "check_size",
     "check_template",
     "check_text",
+    "chroma_rows",
     "citation_fields",
     "clean_layout",
     "cut_boxes",
     "decompose",
+    "flat_metadata",
     "hit_fields",
     "is_of_answers",
     "known_store",

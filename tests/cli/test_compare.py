@@ -303,6 +303,17 @@ def test_a_reader_answers(run, docs, tmp_path, chat, name):
     assert "from 20 words" in page.read_text(encoding="utf-8")
 
 
+def test_passages_in_context(run, docs, asked, tmp_path, chat):
+    page = tmp_path / "p.html"
+    arguments = ["--questions", asked, "--page", page, "--setting", "in context"]
+    code, _, err = run("compare", docs, *arguments)
+    assert (code, "a chat model needs --model, as in: --setting" in err) == (1, True)
+    code, _, err = run("compare", docs, *arguments, *chat)
+    assert code == 0, err
+    assert "sentences of context to write" in err
+    assert "contextualizer=contextualizer" in page.read_text(encoding="utf-8")
+
+
 def test_figures_for_a_paper(run, docs, asked, tmp_path):
     pytest.importorskip("matplotlib")
     folder = tmp_path / "figures"

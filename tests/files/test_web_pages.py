@@ -1,4 +1,6 @@
-"""Web pages and DOCX as Markdown: headings, tables with their headers, line breaks, and nothing of what readers do not see."""
+"""Web pages and DOCX as Markdown: headings, tables with their headers, line breaks, and nothing of
+what readers do not see.
+"""
 
 from __future__ import annotations
 

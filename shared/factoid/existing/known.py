@@ -311,6 +311,7 @@ LANGCHAIN = (
         _of_qdrant,
         QDRANT,
         lists=True,
+        embeds="vectors",
         is_exact=_is_local,
     ),
     KnownStore(

@@ -54,17 +54,17 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Wall:
-    """What may be found: a tree that the store may understand, and a test of each row."""
+class RowFilter:
+    """The user's filter: a tree that the store may understand, and a test of each row."""
 
     tree: Tree | None
     passes: Callable[[Row], bool]
-    is_test: bool = True  # whether the test may exclude anything
+    may_exclude: bool = True  # False without a filter
 
 
 def condition(
     kinds: Sequence[Granularity],
-    wall: Wall,
+    row_filter: RowFilter,
     *others: Tree,
     key: str = PASSAGE,
     excluded: Sequence[str] = (),
@@ -75,8 +75,8 @@ def condition(
     """
     names = [kind.value for kind in kinds]
     parts: list[Tree] = [Comparison(GRANULARITY, Operator.IN, names), *others]
-    if wall.tree is not None:
-        parts.append(wall.tree)
+    if row_filter.tree is not None:
+        parts.append(row_filter.tree)
     if excluded:
         parts.append(Comparison(key, Operator.NIN, list(excluded)))
     return All(tuple(parts))
@@ -86,7 +86,7 @@ def nearest_parents(
     question: Question,
     goal: int,
     kinds: Sequence[Granularity],
-    wall: Wall,
+    row_filter: RowFilter,
     limits: Limits,
     *,
     key: str = PASSAGE,
@@ -98,7 +98,7 @@ def nearest_parents(
         question: What is asked.
         goal: How many parents are wanted.
         kinds: The granularities that are compared.
-        wall: What may be found.
+        row_filter: What may be found.
         limits: What the store can do.
         key: What tells parents apart: the key of the passage, the document, or the unit.
         only: Further conditions.
@@ -111,11 +111,11 @@ def nearest_parents(
     has_grown = False
     longest = 0  # of the pages of one filter
     while True:
-        asked = condition(kinds, wall, *only, key=key, excluded=excluded)
+        asked = condition(kinds, row_filter, *only, key=key, excluded=excluded)
         rows = yield Nearest(question, limit, asked)
         result.calls += 1
         before = len(result.rows)
-        _take(result, rows, asked, wall)
+        _take(result, rows, asked, row_filter)
         parents = result.parents(key)
         if len(parents) >= goal:
             result.complete = True
@@ -139,13 +139,13 @@ def nearest_parents(
             has_grown = True
         else:
             break
-    result.complete = yield from _is_end(kinds, wall, only, key, parents, may_exclude)
+    result.complete = yield from _is_end(kinds, row_filter, only, key, parents, may_exclude)
     return result
 
 
 def _is_end(
     kinds: Sequence[Granularity],
-    wall: Wall,
+    row_filter: RowFilter,
     only: Sequence[Tree],
     key: str,
     parents: Sequence[str],
@@ -154,32 +154,32 @@ def _is_end(
     """Return whether the store says that there is no other parent."""
     if not may_exclude or len(parents) > _MOST_EXCLUDED:
         return False
-    asked = condition(kinds, wall, *only, key=key, excluded=parents)
+    asked = condition(kinds, row_filter, *only, key=key, excluded=parents)
 
     is_asked_for = predicate(_ours(asked))
 
     def passes(row: Row) -> bool:
-        return is_unit(row) and is_asked_for(row.metadata) and wall.passes(row)
+        return is_unit(row) and is_asked_for(row.metadata) and row_filter.passes(row)
 
     test = None
-    if wall.is_test:
+    if row_filter.may_exclude:
         test = passes
     remaining = yield Leaves(asked, test)
     return remaining is False
 
 
-def _take(result: Found, rows: Sequence[Row], asked: Tree, wall: Wall) -> None:
-    """Add the rows that are units, meet the condition and pass the wall."""
+def _take(result: Found, rows: Sequence[Row], asked: Tree, row_filter: RowFilter) -> None:
+    """Add the rows that are units, meet the condition and pass the filter."""
     is_asked_for = predicate(_ours(asked))
     for row in rows:
         if row.id in result.rows or not is_unit(row):
             continue
-        if is_asked_for(row.metadata) and wall.passes(row):
+        if is_asked_for(row.metadata) and row_filter.passes(row):
             result.rows[row.id] = row
 
 
 def _ours(asked: Tree) -> Tree:
-    """Return the conditions on our own keys; the wall judges the user's."""
+    """Return the conditions on our own keys; the row filter judges the user's."""
     if not isinstance(asked, All):
         return asked
     ours = []
@@ -193,7 +193,7 @@ def rows_under(
     question: Question,
     parents: Sequence[str],
     kinds: Sequence[Granularity],
-    wall: Wall,
+    row_filter: RowFilter,
     limits: Limits,
     *,
     key: str = PASSAGE,
@@ -209,10 +209,10 @@ def rows_under(
     limit = min(_PER_CALL * len(parents), limits.most)
     while missing:
         only = Comparison(key, Operator.IN, missing)
-        asked = condition(kinds, wall, only)
+        asked = condition(kinds, row_filter, only)
         rows = yield Nearest(question, limit, asked)
         result.calls += 1
-        _take(result, rows, asked, wall)
+        _take(result, rows, asked, row_filter)
         present = {*result.parents(key)}
         remaining = [parent for parent in missing if parent not in present]
         if len(rows) < limit or (limit == limits.most and remaining == missing):

@@ -31,7 +31,7 @@ from factoid.existing.loop import (
     PARENT_KEYS,
     Found,
     Limits,
-    Wall,
+    RowFilter,
     nearest_parents,
     rows_under,
 )
@@ -75,8 +75,8 @@ class Plan:
     kinds: Sequence[Granularity]
     parents: ParentsOption
     weights: Weights | None  # None where only ranks are known
-    wall: Wall
-    passes: Passes | None  # of the wall, for the metadata of a document
+    row_filter: RowFilter
+    passes: Passes | None  # of the row filter, for the metadata of a document
     limits: Limits
     document_ids: Sequence[str] | None = None
     words: Words | None = None
@@ -122,7 +122,7 @@ def search(plan: Plan) -> Steps[Answer]:
             plan.question,
             [parent.key for parent in ranked],
             plan.kinds,
-            plan.wall,
+            plan.row_filter,
             plan.limits,
             key=PARENT_KEYS[plan.ranked],
         )
@@ -147,7 +147,7 @@ def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
     question = plan.question
     key = PARENT_KEYS.get(plan.ranked, ID)
     nearest = yield from nearest_parents(
-        question, plan.width, plan.kinds, plan.wall, plan.limits, key=key, only=only
+        question, plan.width, plan.kinds, plan.row_filter, plan.limits, key=key, only=only
     )
     searches = [nearest]
     units = dict(nearest.rows)
@@ -159,7 +159,7 @@ def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
     of_passages = [Granularity.PASSAGE]
     if _counts_passages(plan):
         near = yield from nearest_parents(
-            question, plan.width, of_passages, plan.wall, plan.limits, only=only
+            question, plan.width, of_passages, plan.row_filter, plan.limits, only=only
         )
         searches.append(near)
         passages = _by_passage(near.rows.values())
@@ -170,14 +170,14 @@ def _gather(plan: Plan) -> Steps[tuple[Candidates, list[Found]]]:
     ids = dict.fromkeys([*map(passage_of, units.values()), *passages, *by_words])
     missing = [passage for passage in ids if passage not in passages]
     if missing and (_counts_passages(plan) or by_words):
-        under = yield from rows_under(question, missing, of_passages, plan.wall, plan.limits)
+        under = yield from rows_under(question, missing, of_passages, plan.row_filter, plan.limits)
         searches.append(under)
         passages |= _by_passage(under.rows.values())
     passages = _of_documents(passages, plan.document_ids)
     with_units = {*map(passage_of, units.values())}
     missing = [passage for passage in passages if passage not in with_units]
     if missing:
-        under = yield from rows_under(question, missing, plan.kinds, plan.wall, plan.limits)
+        under = yield from rows_under(question, missing, plan.kinds, plan.row_filter, plan.limits)
         searches.append(under)
         units |= under.rows
     return Candidates(units, passages, plan.kinds, by_words), searches

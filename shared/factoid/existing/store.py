@@ -16,7 +16,7 @@ from factoid.errors import InvalidInputError, check_names
 from factoid.existing.collection import Collection, Question, arun, run
 from factoid.existing.contract import GRANULARITY, KEYS, Row
 from factoid.existing.known import Metric
-from factoid.existing.loop import Limits, Wall
+from factoid.existing.loop import Limits, RowFilter
 from factoid.existing.score import Reach
 from factoid.existing.search import Answer, Plan, metadata_of, search, stored_documents
 from factoid.existing.words import Passes, Words
@@ -302,7 +302,7 @@ class ExistingStore:
         condition = None
         if checked.filter is not None:
             condition = to_condition(checked.filter)
-        wall, passes = _wall(condition)
+        row_filter, passes = _row_filter(condition)
         reach = None
         lengths = (1.0, 1.0)
         if vector is not None and metric is not None:
@@ -313,7 +313,7 @@ class ExistingStore:
             checked.compared_granularities(self.granularities),
             checked.parents,
             weights,
-            wall,
+            row_filter,
             passes,
             self._limits(),
             checked.document_ids,
@@ -434,20 +434,20 @@ def _passages(rows: Iterable[Row]) -> Iterator[Row]:
             yield row
 
 
-def _wall(condition: Condition | None) -> tuple[Wall, Passes | None]:
+def _row_filter(condition: Condition | None) -> tuple[RowFilter, Passes | None]:
     """Return what a filter lets through, as the loop and the words ask for it."""
     if condition is None:
-        return Wall(None, lambda _row: True, is_test=False), None
+        return RowFilter(None, lambda _row: True, may_exclude=False), None
     if callable(condition):
         function = condition
 
         def passes_function(metadata: Mapping[str, Any]) -> bool:
             return bool(function(dict(metadata)))
 
-        return Wall(None, lambda row: passes_function(metadata_of(row))), passes_function
+        return RowFilter(None, lambda row: passes_function(metadata_of(row))), passes_function
     tree: Tree = condition
 
     def passes_tree(metadata: Mapping[str, Any]) -> bool:
         return matches(tree, metadata)
 
-    return Wall(tree, lambda row: passes_tree(metadata_of(row))), passes_tree
+    return RowFilter(tree, lambda row: passes_tree(metadata_of(row))), passes_tree

@@ -1,7 +1,7 @@
 """The words of a collection's passages: BM25 beside a store that has only vectors.
 
-They are read once, at the first search in which words count, and kept in memory: shares of words
-need the frequencies of the whole collection. So does the scale of an encoder's scores, which is
+They are read once, at the first search in which words count, and kept in memory: BM25
+needs the frequencies of the whole collection. So does the scale of an encoder's scores, which is
 taken from a sample of the same passages.
 """
 
@@ -94,7 +94,7 @@ class Words:
         self.update(removed, rows)
 
     def best(self, query: str, count: int, passes: Passes | None) -> list[str]:
-        """Return the passages with the largest shares of a query's words, best first.
+        """Return the passages with the best scores by the words of a query, best first.
 
         Args:
             query: The query.
@@ -103,9 +103,9 @@ class Words:
         """
         with self.lock:
             rows = self.index.rows
-            shares = self.index.shares(query, self.index.places(rows))
-        matching = np.flatnonzero(shares)
-        order = matching[np.argsort(-shares[matching], kind="stable")]
+            scores = self.index.relative_scores(query, self.index.places(rows))
+        matching = np.flatnonzero(scores)
+        order = matching[np.argsort(-scores[matching], kind="stable")]
         verdicts: dict[str, bool] = {}
         best: list[str] = []
         for row in rows[order].tolist():

@@ -154,6 +154,24 @@ class Shard:
                         _sort_in(content, stored)
         return content
 
+    def digests(self) -> dict[str, str]:
+        """Return the digest of each document, by id, without reading or checking the rest.
+
+        Raises:
+            UnreadableFileError: The file is missing, or is no Parquet file.
+            MissingDependencyError: pyarrow is not installed.
+        """
+        parquet = require("pyarrow.parquet", extra="parquet")
+        documents = [("granularity", "==", Granularity.DOCUMENT.value)]
+        columns = ["id", "granularity", "payload"]
+        with self.folder.fetched(self.manifest.name + SHARD) as file:
+            try:
+                table = parquet.read_table(file, columns=columns, filters=documents)
+            except (OSError, ValueError) as error:
+                raise UnreadableFileError(f"{self.place} cannot be read: {error}") from error
+        ids = table.column("id").to_pylist()
+        return dict(zip(ids, table.column("payload").to_pylist(), strict=True))
+
 
 def write_shard(
     folder: Folder,

@@ -15,8 +15,8 @@ from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker
 from factoid.store.search import (
     Queries,
-    find_within,
     open_documents,
+    search_snapshot,
     wall_of,
     whole_documents,
     with_neighbours,
@@ -111,12 +111,12 @@ def _candidates(
     options = replace(queries.options, parents="passage", min_score=None, expand=0, rerank=None)
     most = max(queries.k, options.candidates or _CANDIDATES)
     first = replace(queries, k=most, options=options)
-    candidates = _Candidates(find_within(wall, first, snapshot, states))
+    candidates = _Candidates(search_snapshot(first, wall, snapshot, states))
 
     # -- Documents that may come back --
     if queries.options.parents == "document":
         by_document = replace(first, k=queries.k, options=replace(options, parents="document"))
-        best_documents = find_within(wall, by_document, snapshot, states)
+        best_documents = search_snapshot(by_document, wall, snapshot, states)
         for passages, best in zip(candidates.hits, best_documents, strict=True):
             passages += _passages_of_others(snapshot, passages, best)
         document_ids: set[str] = set()

@@ -26,7 +26,7 @@ from factoid.store.indexes.state import IndexState
 from factoid.store.opened import OpenedStore
 from factoid.store.options import BY_TOKENS
 from factoid.store.rerank import with_expansion
-from factoid.store.search import Queries, find_within, wall_of
+from factoid.store.search import Queries, search_snapshot, wall_of
 from factoid.units import Granularity, Hit, Unit
 
 _CANDIDATES = 50
@@ -81,7 +81,8 @@ def _candidates(
     if queries.options.parents == "unit":
         count = most * _UNITS
     options = replace(queries.options, min_score=None, expand=0, rerank=None)
-    results = find_within(wall, replace(queries, k=count, options=options), snapshot, states)
+    wider = replace(queries, k=count, options=options)
+    results = search_snapshot(wider, wall, snapshot, states)
 
     above: set[str] = set()
     for hits in results:

@@ -149,11 +149,32 @@ def test_the_score_of_a_short_name(names: TitleLinker) -> None:
     scores = []
     for text in (
         "We read Nature.",
-        "Nature is read.",
+        "Does Anna know that Nature is old?",
         "who reads nature",
         "who does a nature walk",
     ):
         [mention] = names.link(text)
         scores.append(mention.score)
-    middle, first, lower, describes = scores
-    assert middle > first >= lower > 0.6 > describes
+    middle, asked, lower, describes = scores
+    assert middle == asked > lower > 0.6 > describes
+
+
+@pytest.mark.parametrize(
+    ("statement", "evidence"),
+    [
+        ("Nature is beautiful.", "Nature is a weekly journal."),
+        ("Nature offers many cures.", "Nature printed it. We read it in Nature."),
+        ("Mercury is toxic.", "Mercury is hotter than any other planet."),
+        ("Reading is fun.", "Reading is where?"),
+        ("Spring rains are warm.", "Is Spring warm?"),
+        ("Apple juice is sweet.", "Apple sold its office in May."),
+        ("Target the audience first.", "Target was founded in 1902."),
+        ("Shell scripts are slow.", "Shell sells oil."),
+    ],
+)
+def test_first_words_of_statements_are_doubtful(
+    names: TitleLinker, statement: str, evidence: str
+) -> None:
+    [doubtful] = names.link(statement)
+    assert doubtful.score < 0.5
+    assert all(mention.score >= 2 * doubtful.score for mention in names.link(evidence))

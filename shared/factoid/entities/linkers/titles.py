@@ -15,6 +15,7 @@ from factoid.entities.articles.article import Name
 from factoid.entities.articles.names import (
     NameKind,
     canonical_title,
+    is_company,
     name_key,
     split_title,
     squeeze,
@@ -23,7 +24,14 @@ from factoid.entities.articles.names import (
 )
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.spans import Span, Words, longest, singular
-from factoid.entities.linkers.word_classes import Use, bears_a_name, use_of, use_of_short_name
+from factoid.entities.linkers.word_classes import (
+    Use,
+    asks,
+    bears_a_name,
+    describes,
+    use_of,
+    use_of_short_name,
+)
 from factoid.entities.mention import Candidate, Match, Mention
 from factoid.inner_products import products
 from factoid.units import check_text
@@ -65,8 +73,9 @@ class TitleLinker:
     ("I eat an apple", "Apple Inc."; "we walk in nature", "Nature (journal)"): these are names in
     lower case in questions, commands and queries ("what is python"), not in statements. Half of the
     score counts where a capitalized word stands beside the mention, which may then be a part of a
-    longer name, where the mention is one only because nothing else is, and where a word in lower
-    case is rather a common noun ("the nature of light").
+    longer name, where the mention is one only because nothing else is, and where a word is rather a
+    common noun: in lower case ("the nature of light"), or a short form as the first word of a
+    statement ("Nature is beautiful").
 
     Args:
         store: The articles. The linker does not close it.
@@ -154,6 +163,8 @@ class TitleLinker:
             span.is_written = False  # its capital says nothing
             if not forms.isdisjoint(singulars(form.capitalize())):
                 return False  # "Apples are red"
+            if not form.islower():
+                span.is_common = self._is_doubtful_first_word(words, span)
         if not alone or not form.islower() or form in forms:
             return True
         if is_short:
@@ -172,14 +183,29 @@ class TitleLinker:
 
         The distinguishing words of a title decide for it where the text has one.
         """
-        around = words.around(span, _NEAR)
-        for name in span.names:
-            suffix = split_title(name.title)[1]
-            if any(singular(word) in around for word in name_key(suffix).split()):
-                return True
+        if _is_distinguished(words, span):
+            return True
         use = use_of_short_name(words.text, *words.extent(span))
         span.is_common = use is Use.NOUN
         return use in (Use.OPEN, Use.NOUN)
+
+    def _is_doubtful_first_word(self, words: Words, span: Span) -> bool:
+        """Return whether the first word of a statement may be a common noun: "Nature is beautiful".
+
+        A capital inside a sentence elsewhere in the text shows that it is a name, and so do the
+        distinguishing words of a title ("Nature is a journal"). Few names of companies are common
+        nouns: they are doubted before a noun or an article only ("Apple trees bloom").
+        """
+        start, end = words.extent(span)
+        if asks(words.text, start, end) or _is_distinguished(words, span):
+            return False
+        is_of_companies = all(is_company(name.title) for name in span.names)
+        if is_of_companies and not describes(words.text, start, end):
+            return False
+        first = words.words[span.first]
+        return not any(
+            word.capital and not word.initial and word.key == first.key for word in words.words
+        )
 
     def _keys(self, span: Span, telling: bool) -> list[str]:
         """Return the keys of a span, of its singulars, and of other spellings.
@@ -350,6 +376,16 @@ def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], tel
     span.names = whole
     span.is_written = any(canonical_title(name.form) == forms[0] for name in written)
     return bool(span.names)
+
+
+def _is_distinguished(words: Words, span: Span) -> bool:
+    """Return whether a text has one of the words in a title's brackets: "the journal Nature"."""
+    around = words.around(span, _NEAR)
+    for name in span.names:
+        suffix = split_title(name.title)[1]
+        if any(singular(word) in around for word in name_key(suffix).split()):
+            return True
+    return False
 
 
 def _is_disambiguation(name: Name) -> bool:

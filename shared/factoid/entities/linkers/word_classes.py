@@ -15,6 +15,7 @@ _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 # tags of what precedes a verb
 _SUBJECTS = frozenset({*_NOUNS, "PRP", "TO", "MD", "WP", "WDT", "EX"})
 _DETERMINERS = frozenset({"DT", "PRP$", "CD", "JJ", "JJR", "JJS", "PDT", "POS"})
+_AFTER_A_DESCRIPTION = _NOUNS | {"DT", "PRP$"}
 _FINITE = frozenset({"VBD", "VBP", "VBZ", "MD"})
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?;:](?!\w)|\n")
@@ -95,21 +96,33 @@ def use_of_short_name(text: str, start: int, end: int) -> Use:
     """
     first = max(0, start - _AROUND)
     tags, place = _tags(text[first : end + _AROUND], start - first)
-    sentence, is_question = _sentence(text, start, end)
+    sentence, _ = _sentence(text, start, end)
     is_english = not _ENGLISH.isdisjoint(sentence)
     if place < 0 or not is_english:
         return Use.OPEN
     before = tags[place - 1] if place else ""
     if before == "TO" or (tags[place] in VERB and before in _SUBJECTS):
         return Use.VERB
-    asks = is_question or sentence[0] in _FIRST_OF_QUESTIONS or not _ASKING.isdisjoint(sentence)
-    if not asks and not _FINITE.isdisjoint(tags):
+    if not asks(text, start, end) and not _FINITE.isdisjoint(tags):
         return Use.THING
     if place + 1 < len(tags) and tags[place + 1] in _NOUNS:
         return Use.NOUN
     if before in _DETERMINERS or before in _ASKING_FOR_A_THING:
         return Use.THING
     return Use.OPEN
+
+
+def asks(text: str, start: int, end: int) -> bool:
+    """Return whether the sentence around [start, end) is a question, or a command to answer."""
+    sentence, is_question = _sentence(text, start, end)
+    return is_question or sentence[0] in _FIRST_OF_QUESTIONS or not _ASKING.isdisjoint(sentence)
+
+
+def describes(text: str, start: int, end: int) -> bool:
+    """Return whether a noun or an article follows the word at [start, end): "shell scripts"."""
+    first = max(0, start - _AROUND)
+    tags, place = _tags(text[first : end + _AROUND], start - first)
+    return 0 <= place < len(tags) - 1 and tags[place + 1] in _AFTER_A_DESCRIPTION
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[list[str], bool]:

@@ -440,13 +440,14 @@ class Snapshot:
             raise DamagedRowError(table, what="the last row of")
         return last
 
-    def unit_columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
-        """Return the columns of the units with vectors for which a condition holds.
+    def unit_columns(self, name: str, where: str, parameters: Mapping[str, Any]) -> Columns:
+        """Return the columns of the units of one index for which a condition holds.
 
-        `LEXICAL` stands for passages, also those without vectors; each has its own row as the id of
-        its vector. In the condition, `:granularity` is the granularity.
+        These are units of the granularity that the index is named after, with vectors; or for
+        `LEXICAL` passages, also those without vectors, each with its own row as the id of its
+        vector. In the condition, `:granularity` is the granularity.
         """
-        name = granularity
+        granularity = name
         vector = "units.vector"
         if name == LEXICAL:
             granularity = Granularity.PASSAGE

@@ -1,7 +1,7 @@
 """What `factoid build` costs, here and on Ray, and what kills of its processes change: nothing.
 
     python -m benchmarks.building compare ../shared/data/domain-retrieval/hotpot/corpus.jsonl …
-    python -m benchmarks.building kills ../shared/data/domain-retrieval/hotpot/corpus.jsonl --kills 20
+    python -m benchmarks.building kills corpus.jsonl --kills 20
 
 `compare` builds a corpus in this process and on Ray with some workers, each in a process of its
 own, and compares all shards and manifests byte by byte. `kills` takes the first documents of a

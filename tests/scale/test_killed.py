@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import pytest
 
 from factoid.scale import read_shards
+from tests.faults.worker import PATIENCE, apart
 from tests.scale.corpus import content, write_corpus
 from tests.scale.processes import end, finished, started, wait_for_shards, workers_of
 from tests.scale.program import DEADLY, run
@@ -60,7 +61,10 @@ def test_a_document_that_kills_its_worker_is_left_out(tmp_path, corpus, expected
     ends = []
     while not ends or ends[-1] == -signal.SIGKILL:
         process = started(inputs=str(corpus), folder=str(folder))
-        process.communicate(timeout=120)
+        try:
+            process.communicate(timeout=120)
+        finally:
+            end(process)
         ends.append(process.returncode)
     assert ends == [-signal.SIGKILL] * 5 + [0]
     failures = []
@@ -102,8 +106,11 @@ def test_a_killed_worker_of_ray_is_replaced(tmp_path, corpus, expected):
 def test_an_error_on_ray_is_that_of_this_process(tmp_path, corpus):
     folder = tmp_path / "shards"
     process = started(inputs=str(corpus), folder=str(folder), workers=2, broken=True)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode
+    try:
+        _, err = process.communicate(timeout=240)
+    finally:
+        end(process)
+    assert process.returncode == 1
     assert "PropositionizerError: expected one list of strings for each" in err
     assert "RayTaskError" not in err
     assert content(folder) == {}
@@ -130,3 +137,51 @@ def test_random_kills(tmp_path, corpus, expected):
         finally:
             end(process)
         assert content(folder) == expected
+
+
+def test_an_interrupted_build_goes_on(tmp_path, corpus, expected):
+    folder = tmp_path / "shards"
+    process = started(inputs=str(corpus), folder=str(folder), pause=0.1)
+    try:
+        wait_for_shards(process, folder, 2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        end(process)
+    assert "KeyboardInterrupt" in err
+    hidden = [file.name for file in folder.iterdir() if file.name.startswith(".")]
+    assert hidden in ([], [".build.lock"])
+    run(str(corpus), folder)
+    assert content(folder) == expected
+
+
+def on_a_full_disk(corpus, folder):
+    """Build where no file may be larger than some bytes, then where it may; return the error."""
+    import resource
+
+    from factoid.errors import StoreError
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (7_000, hard))
+    try:
+        run(str(corpus), folder)
+    except StoreError as error:
+        message = str(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    left = sorted(file.name for file in folder.iterdir())
+    run(str(corpus), folder)
+    return message, left
+
+
+def test_a_full_disk_is_one_clear_error(tmp_path, corpus, expected):
+    pytest.importorskip("resource")
+    folder = tmp_path / "shards"
+    message, left = apart(on_a_full_disk, corpus, folder).get(PATIENCE)
+    assert "cannot be written to" in message
+    assert "File too large" in message
+    assert not [name for name in left if name.endswith((".part", ".attempts"))]
+    for name in left:
+        if name.endswith(".parquet"):
+            assert (folder / name).stat().st_size <= 7_000
+    assert content(folder) == expected

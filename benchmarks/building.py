@@ -132,7 +132,8 @@ def kills(arguments: argparse.Namespace) -> None:
         for number in range(arguments.kills):
             folder = Path(temporary, f"killed {number}")
             victim = ("worker", "driver")[number % 2]
-            there = killed(options, folder, victim, choice)
+            wanted = choice.randrange(here["shards"])
+            there = killed(options, folder, victim, wanted, choice)
             identical = content(folder) == expected
             same += identical
             print(
@@ -153,15 +154,17 @@ def write_first(inputs: list[str], count: int, file: Path) -> None:
     file.write_text("\n".join(lines))
 
 
-def killed(options: dict[str, Any], folder: Path, victim: str, choice: random.Random) -> int:
-    """Build with one kill, and go on; return how many shards there were at the kill."""
+def killed(
+    options: dict[str, Any], folder: Path, victim: str, wanted: int, choice: random.Random
+) -> int:
+    """Build with one kill, once there are so many shards, and go on; return how many there were."""
     process = started(**options, folder=str(folder), workers=2)
     try:
-        workers: list[int] = []
-        while not workers and process.poll() is None:
-            time.sleep(0.1)
-            workers = workers_of(process.pid)
-        time.sleep(choice.uniform(0, 8))  # from the start of workers to about the end
+        there = 0
+        while process.poll() is None and (there < wanted or not workers_of(process.pid)):
+            time.sleep(0.05)
+            there = len(list(folder.glob("*.parquet")))
+        time.sleep(choice.uniform(0, 1))
         there = len(list(folder.glob("*.parquet")))
         if victim == "driver":
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,14 +1,14 @@
 """What `factoid build` costs, here and on Ray, and what kills of its processes change: nothing.
 
     python -m benchmarks.building compare ../shared/data/domain-retrieval/hotpot/corpus.jsonl …
-    python -m benchmarks.building kills ../shared/data/domain-retrieval/hotpot/corpus.jsonl --kills 20
+    python -m benchmarks.building kills ../shared/data/domain-retrieval/hotpot/corpus.jsonl
 
-`compare` builds a corpus in this process and on Ray with some workers, each in a process of its own,
-and compares all shards and manifests byte by byte. `kills` takes the first documents of a corpus,
-builds them undisturbed in this process, and then on Ray once for each kill: SIGKILL to a worker, or to
-the driver with all of Ray, at a random time; the same command then goes on. Propositions come from
-syntax rules; vectors are hashes of words (`factoid.testing.HashEncoder`), or those of MiniLM.
-Needs the extra `scale`.
+`compare` builds a corpus in this process and on Ray with some workers, each in a process of its
+own, and compares all shards and manifests byte by byte. `kills` takes the first documents of a
+corpus, builds them undisturbed in this process, and then on Ray once for each kill: SIGKILL to a
+worker, or to the driver with all of Ray, once a random number of shards is done; after the driver
+the same command goes on. Propositions come from syntax rules; vectors are hashes of words
+(`factoid.testing.HashEncoder`), or those of MiniLM. Needs the extra `scale`.
 """
 
 from __future__ import annotations

@@ -10,10 +10,11 @@ from importlib.util import find_spec
 
 import pytest
 
+from benchmarks.building import workers_of
 from factoid.scale import read_shards
 from tests.faults.worker import PATIENCE, apart
 from tests.scale.corpus import content, write_corpus
-from tests.scale.processes import end, finished, started, wait_for_shards, workers_of
+from tests.scale.processes import end, finished, started, wait_for_shards
 from tests.scale.program import DEADLY, run
 
 pytestmark = [
@@ -93,7 +94,7 @@ def test_a_killed_worker_of_ray_is_replaced(tmp_path, corpus, expected):
     process = started(inputs=str(corpus), folder=str(folder), workers=2, pause=0.05)
     try:
         wait_for_shards(process, folder, 1)
-        workers = workers_of(process)
+        workers = workers_of(process.pid)
         assert workers
         os.kill(workers[0], signal.SIGKILL)
         finished(process)
@@ -131,7 +132,7 @@ def test_random_kills(tmp_path, corpus, expected):
                 end(process)  # the driver, and all of Ray
                 process = started(**options)
             else:
-                for worker in workers_of(process)[:1]:
+                for worker in workers_of(process.pid)[:1]:
                     os.kill(worker, signal.SIGKILL)
             finished(process)
         finally:

@@ -132,7 +132,7 @@ def kills(arguments: argparse.Namespace) -> None:
         for number in range(arguments.kills):
             folder = Path(temporary, f"killed {number}")
             victim = ("worker", "driver")[number % 2]
-            wanted = choice.randrange(here["shards"])
+            wanted = choice.randrange(here["shards"] - 2)
             there = killed(options, folder, victim, wanted, choice)
             identical = content(folder) == expected
             same += identical
@@ -164,7 +164,7 @@ def killed(
         while process.poll() is None and (there < wanted or not workers_of(process.pid)):
             time.sleep(0.05)
             there = len(list(folder.glob("*.parquet")))
-        time.sleep(choice.uniform(0, 1))
+        time.sleep(choice.uniform(0, 0.3))
         there = len(list(folder.glob("*.parquet")))
         if victim == "driver":
             os.killpg(process.pid, signal.SIGKILL)

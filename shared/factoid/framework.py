@@ -74,6 +74,8 @@ from factoid.existing import (
     known_store,
 )
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
+from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
@@ -165,6 +167,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "GRANULARITY_KEY",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -173,6 +176,7 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "PASSAGE_KEY",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",

@@ -75,6 +75,8 @@ from factoid.existing import (
 )
 from factoid.existing.collection import chroma_rows
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
+from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
@@ -172,6 +174,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "GRANULARITY_KEY",
     "ID_FIELD",
     "IS_DATA",
     "KIND",
@@ -181,6 +184,7 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "PASSAGE_KEY",
     "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",

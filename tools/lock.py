@@ -1,7 +1,10 @@
 """Print the packages of an installation report of pip as constraints.
 
+    pip install --dry-run --ignore-installed --report report.json …
+    python tools/lock.py report.json
+
 `make lock` writes constraints.txt with it. The report is one resolution of all that is installed
-together, so that no group contradicts another; nothing is installed.
+together, so that no group contradicts another. Nothing is installed.
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ from factoid.existing import (
 from factoid.existing.collection import chroma_ids, chroma_rows, scrolled
 from factoid.existing.conditions import QUERY as OPENSEARCH_FORM
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
 from factoid.existing.contract import ID as ID_KEY
+from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import row_id, scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
@@ -174,6 +176,7 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "GRANULARITY_KEY",
     "ID_FIELD",
     "ID_KEY",
     "IS_DATA",
@@ -185,6 +188,7 @@ __all__ = [
     "MIN_WORDS",
     "OPENSEARCH_FORM",
     "PART_KINDS",
+    "PASSAGE_KEY",
     "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",

@@ -268,7 +268,8 @@ class Source:
         column = 0  # of the opening fence
         at = 0
         for line in self.text.splitlines(keepends=True):
-            start, at = at, at + len(line)
+            start = at
+            at = at + len(line)
             if start < self.start:
                 continue
             stripped = line.strip(" \t>\r\n")
@@ -296,7 +297,8 @@ class Source:
             match = _FENCE.match(line)
             if match is None:
                 continue
-            mark, info = match["mark"], match["info"]
+            mark = match["mark"]
+            info = match["info"]
             directive = _DIRECTIVE_INFO.match(info)
             name = directive["name"].lower() if directive else ""
             if (

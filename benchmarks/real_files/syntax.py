@@ -34,7 +34,8 @@ _FENCE = re.compile(
 )
 _DIRECTIVE_INFO = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}")
 _CODE_DIRECTIVES = frozenset(
-    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid".split()
+    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid "
+    "myst".split()
 )
 _UNSEEN_DIRECTIVES = frozenset(
     "toctree tableofcontents contents include eval-rst bibliography raw meta image index "

@@ -19,7 +19,15 @@ from langchain_factoid import EncoderEmbeddings
 from langchain_factoid.embeddings import LangChainEncoder
 from langchain_factoid.existing import collection_of
 
+# Left by stores that other files of the same process have opened.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
 NOUNS = "harbour lantern boat coast tide storm ferry keeper gull anchor".split()
+SENTENCES = ScriptedPropositionizer(
+    lambda passage: [f"{sentence.strip()}." for sentence in passage.text.split(".") if sentence]
+)
 
 
 class Scattered:
@@ -57,14 +65,11 @@ def documents(count: int = 200) -> list[Document]:
 
 @pytest.fixture(scope="module")
 def store() -> ExistingStore:
-    sentences = ScriptedPropositionizer(
-        lambda passage: [f"{sentence.strip()}." for sentence in passage.text.split(".") if sentence]
-    )
     embeddings = EncoderEmbeddings(Scattered())
     made = ExistingStore(
         collection_of(InMemoryVectorStore(embeddings)),
         LangChainEncoder(embeddings),
-        propositionizer=sentences,
+        propositionizer=SENTENCES,
         granularities=["passage", "sentence", "proposition"],
         unsupported="keep",
         words=30,

@@ -128,6 +128,24 @@ def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]
     assert described(text) == expected
 
 
+def test_below_an_empty_header_a_row_names_the_columns_if_its_form_says_so() -> None:
+    rule = "|  |  |\n|---|---|\n"
+    pairs = read(f"{rule}| Owner | Ann |\n| Phone | 555 |\n", "markdown")
+    assert [block.names for block in pairs] == [(), ()]
+    rows = read(f"{rule}| Part | Price |\n| Lid | 5 |\n| Oil | 7 |\n", "markdown")
+    assert [block.names for block in rows] == [(), ("Part", "Price"), ("Part", "Price")]
+
+
+def test_a_table_below_a_plain_list_does_not_go_on_from_its_last_item() -> None:
+    table = "| Part | Price |\n|---|---|\n| Lid | 5 |\n"
+    assert [block.leads for block in read(f"- Open it.\n- Close it.\n\n{table}", "plain")[2:]] == [
+        (),
+        (),
+    ]
+    [_, header, _] = read(f"- Prices:\n\n{table}", "plain")
+    assert [lead.text for lead in header.leads] == ["Prices:"]
+
+
 def test_definitions_of_links_are_known_in_the_whole_document() -> None:
     text = (
         "See [the harbour][h]. It is old.\n\n"

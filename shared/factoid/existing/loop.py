@@ -18,7 +18,7 @@ from factoid.units import Granularity
 
 _PER_PARENT = 4  # rows of the first fetch for each parent that is wanted
 _LEAST = 30  # rows of the first fetch
-_PER_CALL = 20  # rows for each parent whose rows are asked for
+PER_CALL = 20  # rows for each parent whose rows are asked for
 _GROWTH = 4
 _MOST_EXCLUDED = 5_000  # parents in one filter
 
@@ -229,7 +229,7 @@ def rows_under(
     if not limits.filters:
         return result
     missing = list(parents)
-    limit = min(_PER_CALL * len(parents), limits.most)
+    limit = min(PER_CALL * len(parents), limits.most)
     if list(kinds) == [Granularity.PASSAGE] and key == PASSAGE:
         limit = min(len(parents), limits.most)
     while missing:
@@ -245,6 +245,34 @@ def rows_under(
             limit = min(limit * _GROWTH, limits.most)
         missing = remaining
     return result
+
+
+def every_row(
+    question: Question,
+    only: Tree,
+    kinds: Sequence[Granularity],
+    row_filter: RowFilter,
+    limits: Limits,
+    *,
+    at_first: int,
+) -> Steps[Found]:
+    """Find all rows that meet a condition, by as large a search as it takes.
+
+    An index that returns fewer rows than there are hides some.
+    """
+    result = Found()
+    limit = min(at_first, limits.most)
+    while True:
+        asked = condition(kinds, row_filter, only)
+        rows = yield Nearest(question, limit, asked)
+        result.calls += 1
+        _take(result, rows, asked, row_filter)
+        if len(rows) < limit:
+            result.complete = True
+            return result
+        if limit == limits.most:
+            return result
+        limit = min(limit * _GROWTH, limits.most)
 
 
 def _lacking(

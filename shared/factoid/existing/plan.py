@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from factoid.existing.collection import Question
 from factoid.existing.contract import Row
@@ -12,7 +12,7 @@ from factoid.existing.loop import Limits, RowFilter
 from factoid.existing.score import Reach
 from factoid.existing.words import Passes, Words
 from factoid.ranking import Parents, Weights
-from factoid.store.options import ParentsOption
+from factoid.store.options import ParentsOption, SearchOptions
 from factoid.units import Granularity
 
 _WIDTH = 50  # candidates, at least
@@ -39,6 +39,7 @@ class Plan:
     lengths: tuple[float, float] = (1.0, 1.0)  # of the query, and the median one of units
     reach: Reach | None = None
     min_score: float | None = None
+    options: SearchOptions = field(default_factory=SearchOptions)
 
     @property
     def ranked(self) -> Parents:

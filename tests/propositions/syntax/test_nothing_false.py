@@ -39,6 +39,10 @@ WHOLE = [
     # a noun that was read as a verb, and what a colon leads to
     "In the first window you can set a colour for a user and folder in the second tab of the settings.",
     "By default, the lamp has 4 colours, but you can choose a different number with the option: `` COLOURS=<value> ``",
+    "Storage devices such as floppy disks, CDROM drives, and USB Thumb drives can be sold by other shops in the town.",
+    # "X is a … that …": the subject is not what it says
+    "All we really want is a garden shed that contains a lawn mower and a rake.",
+    "The first thing you need is a small box that holds the keys of the house.",
     # what is meant, and how long it holds
     "There are several ways to solve this problem, described in the next chapter of the manual.",
     "The most common case is a lamp that contains one or more broken wires.",

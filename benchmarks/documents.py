@@ -1,14 +1,17 @@
-"""What it costs to index a layout service's Markdown as it stands, and what cleaning gains: dirty units, answers found.
+"""What it costs to index a layout service's Markdown as it stands, and what cleaning gains: dirty
+units, answers found.
 
     python -m benchmarks.documents PRINTOUT QUESTIONS
 
-such as ../shared/papers/document-intelligence-output.txt and ../shared/data/document-questions/dense-x.json. The printout is
-of Azure Document Intelligence: the Markdown of a paper between "Page Content 1:" and "Metadata 1:". "raw" indexes it as one
-document, "clean" what `factoid.documents.clean` makes of it. A unit is dirty by a rule if its text matches it, or for the
-side stamp its section. "In the top 5" counts the units that the default search finds for the questions. A question is
-answered by a unit that holds its answer, with hyphens at line ends joined, case and punctuation aside; all-MiniLM-L6-v2
-encodes. The splitter is LangChain's RecursiveCharacterTextSplitter with 600 characters, about as long as our passages, ranked
-by the same encoder.
+such as ../shared/papers/document-intelligence-output.txt and
+../shared/data/document-questions/dense-x.json. The printout is of Azure Document Intelligence: the
+Markdown of a paper between "Page Content 1:" and "Metadata 1:". "raw" indexes it as one document,
+"clean" what `factoid.documents.clean` makes of it. A unit is dirty by a rule if its text matches
+it, or for the side stamp its section. "In the top 5" counts the units that the default search finds
+for the questions. A question is answered by a unit that holds its answer, with hyphens at line ends
+joined, case and punctuation aside; all-MiniLM-L6-v2 encodes. The splitter is LangChain's
+RecursiveCharacterTextSplitter with 600 characters, about as long as our passages, ranked by the
+same encoder.
 """
 
 from __future__ import annotations
@@ -124,7 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
 
     print(
-        "| dirty by | raw passages | raw propositions | clean passages | clean propositions |\n| - | - | - | - | - |"
+        "| dirty by | raw passages | raw propositions | clean passages | clean propositions |\n"
+        "| - | - | - | - | - |"
     )
     kinds = (Granularity.PASSAGE, Granularity.PROPOSITION)
     columns = [units_of(store, kind) for store in stores.values() for kind in kinds]
@@ -160,7 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("| units | " + " | ".join(str(len(units)) for units in columns) + " |")
 
     print(
-        f"\n| answered, of {len(questions)} | raw R@1 | raw R@5 | clean R@1 | clean R@5 |\n| - | - | - | - | - |"
+        f"\n| answered, of {len(questions)} | raw R@1 | raw R@5 | clean R@1 | clean R@5 |\n"
+        "| - | - | - | - | - |"
     )
     for granularity in Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION:
         row: list[int] = []

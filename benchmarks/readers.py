@@ -35,7 +35,8 @@ def main() -> None:
         read = ExtractiveReader(answers=kind).read_batch(questions[::step], contexts[::step])
         scores = score_answers(read, answers[::step])
         print(
-            f"| {kind} | {100 * scores.exact_match:.1f} | {100 * scores.f1:.1f} | {scores.questions:,} |"
+            f"| {kind} | {100 * scores.exact_match:.1f} | {100 * scores.f1:.1f} | "
+            f"{scores.questions:,} |"
         )
 
 

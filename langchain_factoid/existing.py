@@ -19,6 +19,7 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_rows,
     known_store,
     own_row_id,
     scoped_row_id,
@@ -274,22 +275,7 @@ class _Chroma(_Known):
         )
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = self._native(condition)
-        start = 0
-        while True:
-            page = self.store.get(
-                where=where,
-                limit=_PAGE,
-                offset=start,
-                include=["documents", "metadatas", "embeddings"],
-            )
-            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
-            for name, text, metadata, vector in zip(*columns, strict=True):
-                fields = metadata or {}
-                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
-            if not page["ids"]:
-                return
-            start += len(page["ids"])
+        yield from chroma_rows(self.store, self._native(condition))
 
     def leaves(self, condition: Tree) -> bool | None:
         page = self.store.get(where=self._native(condition), limit=1, include=[])

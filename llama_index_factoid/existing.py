@@ -38,6 +38,7 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_rows,
     known_store,
     own_row_id,
 )
@@ -255,21 +256,7 @@ class _Chroma(_Known):
         filters = self._filters(condition)
         if filters is not None:
             where = _dollars(filters)
-        start = 0
-        while True:
-            page = self.store.client.get(
-                where=where,
-                limit=_PAGE,
-                offset=start,
-                include=["documents", "metadatas", "embeddings"],
-            )
-            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
-            for name, text, metadata, vector in zip(*columns, strict=True):
-                fields = metadata or {}
-                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
-            if not page["ids"]:
-                return
-            start += len(page["ids"])
+        yield from chroma_rows(self.store.client, where)
 
 
 def _dollars(filters: MetadataFilters) -> dict[str, Any]:

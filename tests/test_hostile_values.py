@@ -1,4 +1,6 @@
-"""Integers that Python cannot write, and values nested deep, are one clear error wherever metadata and JSON are read."""
+"""Integers that Python cannot write, and values nested deep, are one clear error wherever metadata
+and JSON are read.
+"""
 
 from __future__ import annotations
 

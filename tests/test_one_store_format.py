@@ -1,4 +1,6 @@
-"""One store format: what the core, LangChain or LlamaIndex wrote, all three open, with the same hits and spans."""
+"""One store format: what the core, LangChain or LlamaIndex wrote, all three open, with the same
+hits and spans.
+"""
 
 from __future__ import annotations
 

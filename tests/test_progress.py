@@ -1,4 +1,6 @@
-"""Progress: a bar where a person looks, a line in the log elsewhere, and nothing for what takes no time."""
+"""Progress: a bar where a person looks, a line in the log elsewhere, and nothing for what takes no
+time.
+"""
 
 from __future__ import annotations
 

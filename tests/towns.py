@@ -1,4 +1,7 @@
-"""A store of small towns, for the tests of its folder. Reading it needs no pytest: a killed process does so, too."""
+"""A store of small towns, for the tests of its folder.
+
+Reading it needs no pytest: a killed process does so, too.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Builds an article store of a million made-up articles, and looks articles up in it: `python -m benchmarks.entities.articles`.
+"""Builds an article store of a million made-up articles, and looks articles up in it: `python -m
+benchmarks.entities.articles`.
 
-Texts are words of a made-up vocabulary whose frequencies follow Zipf's law, in articles of log-normal length. Each has a
-redirect, ten links, and every third an alias. The build and the look-ups run in processes of their own.
+Texts are words of a made-up vocabulary whose frequencies follow Zipf's law, in articles of
+log-normal length. Each has a redirect, ten links, and every third an alias. The build and the
+look-ups run in processes of their own.
 """
 
 from __future__ import annotations

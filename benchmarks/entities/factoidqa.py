@@ -1,7 +1,8 @@
-"""Questions about Wikipedia articles, and the articles (Smith et al., 2008; FactoidQA in Entity Retrieval, §4.2).
+"""Questions about Wikipedia articles, and the articles (Smith et al., 2008; FactoidQA in Entity
+Retrieval, §4.2).
 
-Of the data set's three years, those whose folders lie in the given one. Files are read line by line, as UTF-8 or, where a
-line is not, as Windows-1252.
+Of the data set's three years, those whose folders lie in the given one. Files are read line by
+line, as UTF-8 or, where a line is not, as Windows-1252.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ class Question:
 
     Attributes:
         text: As it is written, without white space around it.
-        answers: Distinct answers of those who answered it, in order; several rows of the data set are one question.
+        answers: Distinct answers of those who answered it, in order; several rows of the data set
+            are one question.
         title: Of the article, as MediaWiki shows it.
         difficulty: From who asked it: "easy", "medium", "hard", or "" where it is not told.
-        yes_no: Whether all answers are a yes or a no, which documents do not hold as they hold a name.
+        yes_no: Whether all answers are a yes or a no, which documents do not hold as they hold a
+            name.
     """
 
     text: str

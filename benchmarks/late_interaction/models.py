@@ -1,4 +1,6 @@
-"""Late-interaction checkpoints in Stanford's format that need no download, which ColbertRerank can load as well."""
+"""Late-interaction checkpoints in Stanford's format that need no download, which ColbertRerank can
+load as well.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,19 @@
-"""Speed of propositionizers, side by side: passages per second, CPU seconds per passage, peak memory.
+"""Speed of propositionizers, side by side: passages per second, CPU seconds per passage, peak
+memory.
 
     python -m benchmarks.propositionizers                                   # on this machine's CPU
-    python -m benchmarks.propositionizers --device cuda --dtype bfloat16    # on a GPU: flan-t5-large, 58 words a passage
-    python -m benchmarks.propositionizers --device cuda --dry-run           # the same on a CPU with a tiny model
-    python -m benchmarks.propositionizers --train-tiny                      # are outputs of all engines identical?
+    # on a GPU: flan-t5-large, 58 words a passage
+    python -m benchmarks.propositionizers --device cuda --dtype bfloat16
+    # the same on a CPU with a tiny model
+    python -m benchmarks.propositionizers --device cuda --dry-run
+    python -m benchmarks.propositionizers --train-tiny  # are outputs of all engines identical?
 
-Speed does not depend on what the weights are, so they are random, in the architecture of Flan-T5; every contestant writes
-the same number of tokens for each passage. Those that copy write what *syntax* makes of the passage: the model computes
-every step in full, and what it would have written is then replaced, so that drafts are right as often as with a model
-that has learned to write so. Every measurement is a process of its own; contestants take turns, and medians are printed.
-The loop, which is slow, gets a few of the passages.
+Speed does not depend on what the weights are, so they are random, in the architecture of Flan-T5;
+every contestant writes the same number of tokens for each passage. Those that copy write what
+*syntax* makes of the passage: the model computes every step in full, and what it would have written
+is then replaced, so that drafts are right as often as with a model that has learned to write so.
+Every measurement is a process of its own; contestants take turns, and medians are printed. The
+loop, which is slow, gets a few of the passages.
 """
 
 from __future__ import annotations

@@ -183,7 +183,9 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
 
 
 class _Utilisation:
-    """Asks nvidia-smi twice a second how busy the GPU is and how much of its memory is taken, by whomever."""
+    """Asks nvidia-smi twice a second how busy the GPU is and how much of its memory is taken, by
+    whomever.
+    """
 
     def __init__(self, device: str) -> None:
         self.found: dict[str, float] = {}

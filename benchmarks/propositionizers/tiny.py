@@ -1,4 +1,6 @@
-"""A tiny T5 that learns to write what *syntax* writes, and whether all engines make the same of it."""
+"""A tiny T5 that learns to write what *syntax* writes, and whether all engines make the same of
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ BATCH = 24
 
 
 def main(texts: list[str], *, minutes: float) -> None:
-    """Train on one core for some minutes, then compare and time the engines on passages not seen."""
+    """Train on one core for some minutes, then compare and time the engines on passages not
+    seen.
+    """
     import torch
     import transformers
 
@@ -31,7 +35,8 @@ def main(texts: list[str], *, minutes: float) -> None:
         held_out, training = given[:60], given[60:]
         loss, steps = train(folder, training, minutes)
         print(
-            f"trained for {minutes:g} minutes: {steps} steps, loss {loss:.2f}; {len(held_out)} passages held out"
+            f"trained for {minutes:g} minutes: {steps} steps, loss {loss:.2f}; {len(held_out)} "
+            "passages held out"
         )
         compare(folder, held_out)
 
@@ -104,7 +109,8 @@ def compare(folder: Path, given: list[Any]) -> None:
                 else ""
             )
             print(
-                f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them, {seconds:.1f} CPU s{note}"
+                f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them, "
+                f"{seconds:.1f} CPU s{note}"
             )
 
 

@@ -1,19 +1,24 @@
-"""What each way to score finds: recall at 1, 5 and 20, and answers within the first 50, 100 and 200 words of context.
+"""What each way to score finds: recall at 1, 5 and 20, and answers within the first 50, 100 and 200
+words of context.
 
-    python -m benchmarks.ranking ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --cache build/vectors
+    python -m benchmarks.ranking ../shared/data/squad-v1.1-dev/dev-v1.1.even.json \
+        --cache build/vectors
     python -m benchmarks.ranking ../shared/data/factoidqa-cmu-qa-v1.2 --cache build/vectors
     python -m benchmarks.ranking ../shared/data/clapnq --cache build/vectors
     python -m benchmarks.ranking benchmarks/office
 
-Encoder: all-MiniLM-L6-v2. SQuAD: every paragraph is a document, its article the title. FactoidQA: articles are documents,
-questions to be answered by yes or no are left out. A question counts where an answer occurs, as a run of words, in one of the
-k best distinct passages (Dense X Retrieval, §4.3). CLAP NQ: every passage is a document; a question counts where its own is
-among the k best, and in the curve where the context has nine tenths of the distinct words of a sentence that annotators took
-the answer from. benchmarks/office holds manuals, policies, minutes and the like: a result counts where it is of the right
-document, too. Contexts hold the units' texts, without headings unless told.
+Encoder: all-MiniLM-L6-v2. SQuAD: every paragraph is a document, its article the title. FactoidQA:
+articles are documents, questions to be answered by yes or no are left out. A question counts where
+an answer occurs, as a run of words, in one of the k best distinct passages (Dense X Retrieval,
+§4.3). CLAP NQ: every passage is a document; a question counts where its own is among the k best,
+and in the curve where the context has nine tenths of the distinct words of a sentence that
+annotators took the answer from. benchmarks/office holds manuals, policies, minutes and the like: a
+result counts where it is of the right document, too. Contexts hold the units' texts, without
+headings unless told.
 
-"pronoun" is the share of units that start with one. Intervals are of differences from the default, by a paired bootstrap
-over questions. Seconds, printed where nothing is cached, are wall time of one process; milliseconds are of searches in batches.
+"pronoun" is the share of units that start with one. Intervals are of differences from the default,
+by a paired bootstrap over questions. Seconds, printed where nothing is cached, are wall time of one
+process; milliseconds are of searches in batches.
 """
 
 from __future__ import annotations
@@ -268,7 +273,8 @@ def print_seconds(
     encoder.encode_units([with_heading(unit, template) for unit in passages])
     ratio = seconds / (time.perf_counter() - began)
     print(
-        f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding included; ",
+        f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding "
+        "included; ",
         end="",
     )
     print(f"{ratio:.2f} of the time that the encoder takes for the passages")

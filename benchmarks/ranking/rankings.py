@@ -53,7 +53,9 @@ def search(
 
 
 def fuse_ranks(*rankings: Sequence[Sequence[Unit | Document]]) -> list[list[Any]]:
-    """Return results by the sum of their reciprocal ranks in several rankings of the same questions."""
+    """Return results by the sum of their reciprocal ranks in several rankings of the same
+    questions.
+    """
     fused = []
     for lists in zip(*rankings, strict=True):
         scores: dict[str, float] = {}

@@ -1,4 +1,6 @@
-"""The stores that are measured: each makes shards, fills them, indexes them, and says how large they are."""
+"""The stores that are measured: each makes shards, fills them, indexes them, and says how large
+they are.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +149,8 @@ class PGVector:
     def bytes(self, shard: int) -> tuple[int, int]:
         index, everything = self._run(
             shard,
-            "SELECT pg_relation_size('facts_hnsw'), pg_total_relation_size('langchain_pg_embedding')",
+            "SELECT pg_relation_size('facts_hnsw'), "
+            "pg_total_relation_size('langchain_pg_embedding')",
         )
         return int(index), int(everything)
 

@@ -1,4 +1,6 @@
-"""The FAISS stores of langchain-community and of LlamaIndex, used as their pages show, and what both sides' tests share."""
+"""The FAISS stores of langchain-community and of LlamaIndex, used as their pages show, and what
+both sides' tests share.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ class LangChainFaiss(OneByOne):
 
 
 class WidenedLangChainFaiss(LangChainFaiss):
-    """The same with `fetch_k` of all units where there is a filter, and a fetch that is widened until k parents are met."""
+    """The same with `fetch_k` of all units where there is a filter, and a fetch that is widened
+    until k parents are met.
+    """
 
     everything = True
 
@@ -157,7 +161,9 @@ def unit_metadata(batch: Batch, metadata: list[dict[str, Any]]) -> list[dict[str
 
 
 def stored_embeddings() -> Any:
-    """Return LangChain embeddings that look up what they are given: `hold` units' vectors, and set `query`."""
+    """Return LangChain embeddings that look up what they are given: `hold` units' vectors, and set
+    `query`.
+    """
     from langchain_core.embeddings import Embeddings
 
     class StoredEmbeddings(Embeddings):
@@ -180,7 +186,9 @@ def stored_embeddings() -> Any:
 
 
 def nodes(batch: Batch, metadata: list[dict[str, Any]], *, passages: bool = False) -> list[Any]:
-    """Return units as LlamaIndex nodes with embeddings; with their passages before them, as our parser gives them."""
+    """Return units as LlamaIndex nodes with embeddings; with their passages before them, as our
+    parser gives them.
+    """
     from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
     made = []

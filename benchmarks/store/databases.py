@@ -145,7 +145,10 @@ class LanceDB(OneByOne):
 
 
 class Qdrant(OneByOne):
-    """The client's local mode, which scans all vectors; it has no index of payloads. Parents are its own groups."""
+    """The client's local mode, which scans all vectors; it has no index of payloads.
+
+    Parents are its own groups.
+    """
 
     def __init__(self) -> None:
         import qdrant_client

@@ -1,17 +1,21 @@
-"""What the passage and the query's words cost in a search: milliseconds by what the score is made of, beside other hybrids.
+"""What the passage and the query's words cost in a search: milliseconds by what the score is made
+of, beside other hybrids.
 
     pip install --group bench -e ".[all]"
-    python -m benchmarks.store.hybrid                     # 40,000 passages of 60 words, four propositions each, 384 d
+    python -m benchmarks.store.hybrid  # 40,000 passages of 60 words, four propositions each, 384 d
 
-Vectors are random, and words are drawn by Zipf's law from 800: harder than real ones, whose best answers stand out in every
-channel. Every query is a proposition, its vector disturbed, its first words asked for. All searches take turns, query by query,
-in a new order each time, so that a busy moment of the machine meets all of them; ratios are medians of each query's own.
+Vectors are random, and words are drawn by Zipf's law from 800: harder than real ones, whose best
+answers stand out in every channel. Every query is a proposition, its vector disturbed, its first
+words asked for. All searches take turns, query by query, in a new order each time, so that a busy
+moment of the machine meets all of them; ratios are medians of each query's own.
 
-The others get the vectors of the same propositions and the words of the same passages, and fuse the ten best of each by rank,
-as their own pages show: LangChain's `EnsembleRetriever` of langchain-community's `FAISS` and `BM25Retriever` (rank_bm25), and
-Qdrant's `query_points` in local mode with `Fusion.RRF`, its sparse vectors BM25's weights. They return propositions and passages
-mixed, where ours returns the best distinct passages. Chroma is left out: its `search`, which fuses ranks, raises
-NotImplementedError in its local modes. Those that take more than `--slow` seconds answer every tenth query only.
+The others get the vectors of the same propositions and the words of the same passages, and fuse the
+ten best of each by rank, as their own pages show: LangChain's `EnsembleRetriever` of
+langchain-community's `FAISS` and `BM25Retriever` (rank_bm25), and Qdrant's `query_points` in local
+mode with `Fusion.RRF`, its sparse vectors BM25's weights. They return propositions and passages
+mixed, where ours returns the best distinct passages. Chroma is left out: its `search`, which fuses
+ranks, raises NotImplementedError in its local modes. Those that take more than `--slow` seconds
+answer every tenth query only.
 """
 
 from __future__ import annotations
@@ -91,21 +95,25 @@ def main() -> None:
         texts = ["what is " + " ".join(propositions[row].text.split()[:6]) for row in rows]
         times = measure(searches, queries, texts, slow=arguments.slow)
     print(
-        f"{arguments.passages * (1 + _FACTS):,} units of {arguments.dim} d; k = {_K}, {arguments.queries} queries\n"
+        f"{arguments.passages * (1 + _FACTS):,} units of {arguments.dim} d; k = {_K}, "
+        f"{arguments.queries} queries\n"
     )
     print("| search | ms, median | × propositions, median | queries |\n| :-- | --: | --: | --: |")
     base = times["propositions"]
     for name, values in times.items():
         ratio = statistics.median(value / base[place] for place, value in values.items())
         print(
-            f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | {len(values)} |"
+            f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | "
+            f"{len(values)} |"
         )
 
 
 def measure(
     searches: dict[str, Search], queries: np.ndarray, texts: list[str], *, slow: float
 ) -> dict[str, dict[int, float]]:
-    """Return the seconds that each search took, by the number of the query; the first query warms up."""
+    """Return the seconds that each search took, by the number of the query; the first query
+    warms up.
+    """
     times: dict[str, dict[int, float]] = {name: {} for name in searches}
     for name, search in searches.items():
         began = time.perf_counter()

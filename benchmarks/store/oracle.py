@@ -26,7 +26,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is exactly that of brute force, k distinct ones in order of their true scores; and its recall@k."""
+    """Whether an answer is exactly that of brute force, k distinct ones in order of their true
+    scores; and its recall@k.
+    """
 
     right: bool
     recall: float

@@ -15,7 +15,9 @@ _KEYS = ("year", "category", "author")
 
 
 class RawFaiss:
-    """`IndexFlatIP` and arrays; filters are bitmaps, parents an array and a fetch that is widened."""
+    """`IndexFlatIP` and arrays; filters are bitmaps, parents an array and a fetch that is
+    widened.
+    """
 
     def __init__(self) -> None:
         import faiss

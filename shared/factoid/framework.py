@@ -73,6 +73,7 @@ from factoid.existing import (
     Row,
     known_store,
 )
+from factoid.existing.collection import chroma_rows
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
 from factoid.existing.contract import PASSAGE as PASSAGE_KEY
@@ -150,16 +151,22 @@ from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.tools import (
+    AROUND_FIELD,
+    ID_FIELD,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     as_text,
+    flat_metadata,
     numbered_document,
     read_more,
 )
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
+    "AROUND_FIELD",
     "BY_TOKENS",
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
@@ -168,6 +175,7 @@ __all__ = [
     "EMBED_TEMPLATE",
     "GRANULARITIES",
     "GRANULARITY_KEY",
+    "ID_FIELD",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -177,9 +185,11 @@ __all__ = [
     "MIN_WORDS",
     "PART_KINDS",
     "PASSAGE_KEY",
+    "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
+    "START_FIELD",
     "WINDOW",
     "WORDS",
     "AddReport",
@@ -266,10 +276,12 @@ __all__ = [
     "check_size",
     "check_template",
     "check_text",
+    "chroma_rows",
     "citation_fields",
     "clean_layout",
     "cut_boxes",
     "decompose",
+    "flat_metadata",
     "hit_fields",
     "is_of_answers",
     "known_store",

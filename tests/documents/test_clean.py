@@ -1,4 +1,6 @@
-"""Each rule on lines of its kind, on and off, and that every character that is kept knows where it came from."""
+"""Each rule on lines of its kind, on and off, and that every character that is kept knows where it
+came from.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tables of Markdown and HTML in every dialect, and those of the printed paper against the print."""
+"""Tables of Markdown and HTML in every dialect, and those of the printed paper against the
+print.
+"""
 
 from __future__ import annotations
 

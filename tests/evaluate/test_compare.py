@@ -292,7 +292,9 @@ def test_code_applies_a_setting():
 
 
 class FirstWord:
-    """A reader that answers with the first word after "of" or "of" itself, and counts its contexts."""
+    """A reader that answers with the first word after "of" or "of" itself, and counts its
+    contexts.
+    """
 
     name = "first word"
 

@@ -1,4 +1,6 @@
-"""Small files that ask for much: makers of archives, pages, dumps and PDFs that no reader should trust."""
+"""Small files that ask for much: makers of archives, pages, dumps and PDFs that no reader should
+trust.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def nested_tables(depth):
 
 
 def book(count, *, listed=None, chapter=f"<html><body><p>{SENTENCE}</p></body></html>"):
-    """The members of an EPUB with so many chapters; `listed` are their numbers in the order of reading."""
+    """The members of an EPUB with so many chapters; `listed` are their numbers in the order of
+    reading.
+    """
     listed = range(count) if listed is None else listed
     items = "".join(f'<item id="c{n}" href="c{n}.xhtml"/>' for n in range(count))
     spine = "".join(f'<itemref idref="c{n}"/>' for n in listed)
@@ -116,7 +120,9 @@ def packed(data, fields=""):
 
 
 def pages(count, content, *, font=FONT, resources="", further=()):
-    """The objects of a PDF, all pages of which have the content of object 4; further objects follow that."""
+    """The objects of a PDF, all pages of which have the content of object 4; further objects follow
+    that.
+    """
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", font, content, *further]
     first = len(objects) + 1
     resources = f"/Font << /F1 3 0 R >> {resources}"
@@ -158,7 +164,9 @@ def forms(levels):
 
 
 def scattered_words(count):
-    """The content of a page of words in places without order, which pdfminer compares pair by pair."""
+    """The content of a page of words in places without order, which pdfminer compares pair by
+    pair.
+    """
     return b"".join(
         b"BT /F1 1 Tf %d %d Td (w%d) Tj ET\n" % (n * 7919 % 590, n * 104729 % 840, n)
         for n in range(count)

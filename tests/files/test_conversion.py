@@ -1,4 +1,6 @@
-"""Hostile archives, pages, books, notebooks and PDFs: refused with the limit's name, in little time and memory."""
+"""Hostile archives, pages, books, notebooks and PDFs: refused with the limit's name, in little time
+and memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pytest
 from factoid.errors import UnreadableFileError
 from factoid.files.conversion import convert
 from factoid.files.limits import ReadLimits
-from factoid.files.markup import regular_html
+from factoid.files.safe_markup import regular_html
 from factoid.files.readers import read_file
 from tests.files import bombs
 
@@ -79,7 +81,8 @@ def test_sizes_are_counted_whatever_the_directory_says(tmp_path, ending):
 
 
 def test_members_that_share_their_content_count_each(tmp_path):
-    # As in "a better zip bomb" (Fifield, 2019): one block of content, under many names of the directory.
+    # As in "a better zip bomb" (Fifield, 2019): one block of content, under many names of the
+    # directory.
     block = bombs.document_xml(bombs.PARAGRAPH * 5_000)
     path = bombs.archive(tmp_path / "a.docx", bombs.office(block))
     raw = path.read_bytes()
@@ -241,7 +244,9 @@ def test_html_of_mixed_pieces_is_converted_in_linear_time(tmp_path):
     path = tmp_path / "a.html"
 
     def growth(unit):
-        """Return how many times the processor time of four times the text is, and that time in seconds."""
+        """Return how many times the processor time of four times the text is, and that time in
+        seconds.
+        """
         seconds = []
         for size in (50_000, 200_000):
             path.write_text(unit * (size // len(unit)))
@@ -257,7 +262,8 @@ def test_html_of_mixed_pieces_is_converted_in_linear_time(tmp_path):
 
     for _ in range(150):
         unit = "".join(choice.choices(PIECES, k=choice.randrange(1, 5)))
-        # What other processes do to the caches of a busy machine does not happen three times in a row.
+        # What other processes do to the caches of a busy machine does not happen three times in a
+        # row.
         assert any(is_linear(unit) for _ in range(3)), unit
 
 

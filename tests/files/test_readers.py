@@ -1,4 +1,6 @@
-"""Files into documents: what is read, how it is known again, and what is refused with which words."""
+"""Files into documents: what is read, how it is known again, and what is refused with which
+words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`rerank=`: the best passages of a search are ranked again, against the ranker itself over the same passages."""
+"""`rerank=`: the best passages of a search are ranked again, against the ranker itself over the
+same passages.
+"""
 
 from __future__ import annotations
 

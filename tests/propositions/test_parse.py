@@ -14,7 +14,9 @@ from factoid.propositions.protocol import NoPropositions
 A, B, C = "Ada wrote it.", "It is 5.5 m tall.", "Bo is a dog."
 AB = [A, B]
 
-READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `test_json_is_read_exactly_wherever_it_ends`
+# JSON, whole or cut off, over lines, fenced and in prose: see
+# `test_json_is_read_exactly_wherever_it_ends`
+READABLE = {
     "fenced, last bracket missing": (f'```json\n["{A}", "{B}"\n```', AB),
     "brackets in the prose around it": (f'As in [3], a list [JSON]: ["{A}", "{B}"] [sic]', AB),
     "quotes in the prose around it": (f'I read "the text": ["{A}", "{B}"] and "that" is it.', AB),
@@ -104,7 +106,8 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "escapes": (r'["caf\u00e9 \ud83d\ude00", "a\/b\\c\td"]', ["café 😀", "a/b\\c d"]),
     "escapes that JSON has not": (r'["It\'s 5\% \alpha.", "B."]', ["It's 5% \\alpha.", "B."]),
     "half a character": (r'["x\ud83dy", "B."]', ["x\ufffdy", "B."]),
-    "escaped control characters": (r'["Ada\u0000 wrote\u009f it.", "B."]', [A, "B."]),  # NUL ends a text for C and SQLite
+    # NUL ends a text for C and SQLite
+    "escaped control characters": (r'["Ada\u0000 wrote\u009f it.", "B."]', [A, "B."]),
     "control characters": ('["Ada\0wrote it.", "B."]', [A, "B."]),
     "control characters after bullets": ("- Ada\x1bwrote it.", [A]),  # what they do to a terminal
     "bullets": (f"- {A}\n- {B}\n", AB),

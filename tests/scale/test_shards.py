@@ -1,4 +1,6 @@
-"""Shards: what is written comes back equal, whole or not at all, and reads as an export of a store."""
+"""Shards: what is written comes back equal, whole or not at all, and reads as an export of a
+store.
+"""
 
 from __future__ import annotations
 

@@ -90,7 +90,9 @@ def test_a_share_is_of_the_words_of_the_query_whatever_other_texts_have():
     st.integers(1, 4),
 )
 def test_scores_do_not_depend_on_how_an_index_came_about(steps, query, block):
-    """Rows come, go and come again, in blocks of any size, through files and without them: only what is there counts."""
+    """Rows come, go and come again, in blocks of any size, through files and without them: only
+    what is there counts.
+    """
     index, texts = LexicalIndex(""), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("factoid.vectors.lexical._BLOCK", block)

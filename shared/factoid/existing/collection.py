@@ -13,10 +13,11 @@ from typing import Any, Protocol, TypeVar
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.existing.contract import Row
+from factoid.existing.contract import Row, own_id
 from factoid.existing.known import KnownStore, Metric
 from factoid.filters import Tree
 
+_PAGE = 1_000  # rows that are listed together
 _MOST_LISTED = 20_000  # rows that are looked at for one that passes
 
 T = TypeVar("T")
@@ -71,6 +72,28 @@ class Collection(Protocol):
 
     async def anearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
         """Do the same as `nearest` without blocking the event loop."""
+
+
+def chroma_rows(chroma: Any, where: Any) -> Iterator[Row]:
+    """Yield the rows of a collection of Chroma's, or of LangChain's Chroma, page by page.
+
+    `where` is a filter in Chroma's form, or None. Both frameworks' stores have the same `get`.
+    """
+    start = 0
+    while True:
+        page = chroma.get(
+            where=where,
+            limit=_PAGE,
+            offset=start,
+            include=["documents", "metadatas", "embeddings"],
+        )
+        columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
+        for name, text, metadata, vector in zip(*columns, strict=True):
+            fields = metadata or {}
+            yield Row(own_id(fields, name), text or "", fields, vector=vector.tolist())
+        if not page["ids"]:
+            return
+        start += len(page["ids"])
 
 
 class Request(Protocol):

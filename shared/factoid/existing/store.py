@@ -7,18 +7,20 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, to_matrix
+from factoid.encode import EMBED_TEMPLATE, Encoder, TokenVectorEncoder, Vectors, to_matrix
 from factoid.errors import InvalidInputError, check_names
-from factoid.existing.collection import Collection, Question, arun, run
+from factoid.existing.collection import Collection, Question, Steps, arun, run
 from factoid.existing.contract import GRANULARITY, KEYS, Row
 from factoid.existing.known import Metric
 from factoid.existing.loop import Limits, RowFilter
+from factoid.existing.plan import Plan
+from factoid.existing.refine import refined_search
 from factoid.existing.score import Reach
-from factoid.existing.search import Answer, Plan, metadata_of, search, stored_documents
+from factoid.existing.search import Answer, metadata_of, stored_documents
 from factoid.existing.words import Passes, Words
 from factoid.existing.write import Writer, add, delete, verify
 from factoid.filters import Comparison, Condition, Filter, Operator, Tree, matches, to_condition
@@ -29,7 +31,7 @@ from factoid.propositions.decompose import Policy
 from factoid.ranking import Scale, Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.ingest import AddReport, Recipe
-from factoid.store.options import ParentsOption, SearchOptions
+from factoid.store.options import ParentsOption, Reranker, SearchOptions
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, check_text, whole_number
 
@@ -46,6 +48,11 @@ class ExistingSearchKwargs(TypedDict, total=False):
     min_score: float | None
     weights: Weights | None
     lexical: float | None
+    mmr: float | None
+    fetch_k: int
+    expand: int
+    rerank: Reranker | TokenVectorEncoder | Literal["tokens"] | None
+    candidates: int | None
 
 
 class ExistingStoreKwargs(TypedDict, total=False):
@@ -64,7 +71,7 @@ class ExistingStoreKwargs(TypedDict, total=False):
 
 
 _ELSEWHERE = dict.fromkeys(
-    ("unit_ids", "mmr", "fetch_k", "expand", "parameters", "rerank", "candidates"),
+    ("unit_ids", "parameters"),
     "it needs a store of factoid, such as factoid.UnitStore",
 )
 
@@ -250,7 +257,7 @@ class ExistingStore:
             InvalidInputError: An option is out of range, or needs scores that are not known.
         """
         plan = self._plan(query, k, vector, options)
-        return self._noted(run(search(plan), self.collection), plan)
+        return self._noted(run(self._steps(plan), self.collection), plan)
 
     async def asearch(
         self,
@@ -262,7 +269,10 @@ class ExistingStore:
     ) -> Answer:
         """Do the same as `search` without blocking the event loop."""
         plan = await asyncio.to_thread(self._plan, query, k, vector, options)
-        return self._noted(await arun(search(plan), self.collection), plan)
+        return self._noted(await arun(self._steps(plan), self.collection), plan)
+
+    def _steps(self, plan: Plan) -> Steps[Answer]:
+        return refined_search(plan, self.encoder, self.granularities)
 
     def check_options(self, options: Mapping[str, Any]) -> SearchOptions:
         """Return the options of a search, checked.
@@ -275,6 +285,11 @@ class ExistingStore:
         check_names("a search over an existing store", options, names, elsewhere=_ELSEWHERE)
         checked = SearchOptions(**options)
         checked.compared_granularities(self.granularities)
+        if checked.mmr is not None and self.encoder is None:
+            raise InvalidInputError(
+                f"mmr compares vectors, and {self.name} does not say how it embeds: give "
+                "embeddings=… as well, or leave mmr out"
+            )
         if self.collection.metric() is None:
             for name in ("weights", "lexical", "min_score"):
                 if getattr(checked, name) is not None:
@@ -322,6 +337,7 @@ class ExistingStore:
             lengths,
             reach,
             checked.min_score,
+            checked,
         )
 
     def _limits(self) -> Limits:

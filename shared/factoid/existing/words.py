@@ -93,8 +93,15 @@ class Words:
             removed += self._of_document.pop(document, ())
         self.update(removed, rows)
 
-    def best(self, query: str, count: int, passes: Passes | None) -> list[str]:
-        """Return the passages with the best scores by the words of a query, best first.
+    def document(self, passage_id: str) -> str | None:
+        """Return the document of a passage; None if it is not known."""
+        row = self._rows.get(passage_id)
+        if row is None:
+            return None
+        return self._documents[row]
+
+    def best(self, query: str, count: int, passes: Passes | None) -> dict[str, float]:
+        """Return the best scores by the words of a query, by passage, best first.
 
         Args:
             query: The query.
@@ -107,15 +114,15 @@ class Words:
         matching = np.flatnonzero(scores)
         order = matching[np.argsort(-scores[matching], kind="stable")]
         verdicts: dict[str, bool] = {}
-        best: list[str] = []
-        for row in rows[order].tolist():
+        best: dict[str, float] = {}
+        for row, score in zip(rows[order].tolist(), scores[order].tolist(), strict=True):
             if len(best) == count:
                 break
             document = self._documents[row]
             if passes is not None and document not in verdicts:
                 verdicts[document] = passes(json.loads(self._metadata[document]))
             if verdicts.get(document, True):
-                best.append(self._passages[row])
+                best[self._passages[row]] = score
         return best
 
 

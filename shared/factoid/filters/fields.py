@@ -129,7 +129,9 @@ def scalar(value: Scalar) -> Scalar | None:
     None for a long string, or an integer beyond SQLite's 64 bits.
     """
     if isinstance(value, str):
-        if is_text(value) and len(value.encode()) <= _LONGEST:
+        if len(value) > _LONGEST:
+            return None
+        if value.isascii() or (is_text(value) and len(value.encode()) <= _LONGEST):
             return value
         return None
     if isinstance(value, float):

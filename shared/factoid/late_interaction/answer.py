@@ -1,4 +1,4 @@
-"""Find complete sentences of a growing answer, and the markers `[n]` in them."""
+"""Find complete sentences of a growing answer, and those that claim something."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from factoid.late_interaction.markers import CLOSERS, without_markers
 from factoid.reasoning import open_reasoning, reasoning_spans
 from factoid.sentences import Span, sentence_spans
 from factoid.text.reading import read
@@ -24,69 +25,6 @@ _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULT
 _LONGEST_FENCE = 100
 # below the header of a table
 _TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")
-# Inline code; or a run of marks with the space before it: numbers in brackets, unless they index a
-# letter, which may be a link or its text, `[[1]](url)`; marks of footnotes, `[^1]`; those of
-# OpenAI's assistants, `【4:0†source】`. What joins the marks of a run, "[1]-[3]", or surrounds it
-# alone, "([1])", goes with it.
-_NUMBER = r"[1-9]\d{0,2}"
-_TARGET = r"""\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+"[^"\n]*+")?\)"""
-_BRACKETS = rf"""
-    \[(?:\^|(?:source|document|doc|citation|passage)[\ :]{{0,2}})?
-    {_NUMBER}(?:(?:\s?[,;–-]\s?|,?\s(?:and|&)\s){_NUMBER})*+\]"""
-_MARK = rf"""(?:
-    \[(?:{_BRACKETS}|\\\[{_NUMBER}\\\])\](?:{_TARGET})?
-  | {_BRACKETS}(?:(?=\([^()\s]*[:/.\#]){_TARGET})?+(?![(:\]])
-  | 【\d{{1,3}}(?::\d{{1,3}})?(?:†[^【】\n]{{0,60}})?】 )"""
-# Commas and "and" join marks at the end of a clause: "[1], [2] and [3]."
-_CLAUSE_END = r"(?=[*\"”]*+(?:[ \t]*(?:[.,;:!?)]|\Z|\n)|[ ](?:and|or|&)[ ]\[))"
-_JOINED = rf"""(?:[ \t]?[/–—-][ \t]?{_MARK}
-  | (?:[,;][ \t]?|,?[ ](?:and|or|&)[ ]){_MARK}{_CLAUSE_END})"""
-_RUN = rf"{_MARK}{_JOINED}*+"
-# Raised numbers behind a word or a full stop, but no powers: "sank¹", not "5 m²", "x²", "sin²".
-_RAISED = r"[¹²³⁴-⁹][⁰¹²³⁴-⁹]{0,2}"
-_LONG_WORD = r"[^\W\d_]{4}"
-_FOOTNOTE = rf"""(?<![ \t])[ \t]?
-    (?:(?<={_LONG_WORD})|(?<={_LONG_WORD}[ ])|(?<=[.,;:!?"”])|(?<=[.!?][ ]))
-    (?<!\bfeet)(?<!miles)(?<!metres)(?<!meters)(?<!inches)(?<!yards)
-    (?:{_RAISED}(?:[ ]?[,⁻⁾]?[ ]?{_RAISED})*+(?![\w⁺⁻])
-      | <sup>{_NUMBER}(?:[,–-]\s?{_NUMBER})*+</sup>)"""
-_MARKER = re.compile(
-    rf"""(?P<code>`[^`]*`)
-      | (?P<space>(?<![ \t])[ \t]++ | (?<!\b[A-Za-z]))
-        (?: \({_RUN}\) | （{_RUN}） | <sup>\s?{_RUN}\s?</sup> | {_RUN} )
-      | {_FOOTNOTE}""",
-    re.VERBOSE | re.IGNORECASE,
-)
-# Before and after a list of numbers or an index, which are no marks: "x = [1]", "my_list[1]".
-_BEFORE_A_LIST = re.compile(r"(?:[=\[{(]|\s[+*/]|\breturn)[ \t]*\Z", re.IGNORECASE)
-_AFTER_A_LIST = re.compile(r"[ \t]*(?:=|[+*/][ \t])|\.[a-z_]+\(")
-_INDEXED = re.compile(r"(?:[a-z0-9_]\([^()]*\)|_\w*|[a-z0-9_]\()\Z", re.ASCII | re.IGNORECASE)
-# the same for several numbers in one pair of brackets: "the list [1, 2, 3]"
-_SEVERAL = re.compile(rf"[ \t]*\[{_NUMBER}(?:(?:,[ ]?|-){_NUMBER})+\]")
-_BEFORE_SEVERAL = re.compile(
-    r"""(?:\b(?:lists?|arrays?|vectors?|tuples?|matrix|sequences?|intervals?|ranges?|indices
-        |elements|integers|returns?|returned|gives|prints|printed|outputs|contains|equals
-        |is|are|be|becomes|to|in|of|from|by|between|than)
-      | \bthe\ (?:numbers|values|set|scale|digits|keys|rows|columns|input|output|result)
-      | \b(?:on\ a|a)\ scale
-      | (?<!source)(?<!sources)(?<!references)(?<!citations):)[ \t]*\Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_PREDICATE = re.compile(r"[ \t]+[a-z]")  # what follows a list that is a sentence's subject
-# Before numbers that a sentence speaks of: "Eq. [2]", "see [3]".
-_NAMED = re.compile(
-    r"""(?:\b(?:eqs?|eqns?|figs?|refs?|tabs?|secs?|sects?|chaps?|apps?|nos?|vols?|pp?|defs?|props?
-        |thms?|alg)\.
-      | \b(?:equation|figure|reference|table|section|chapter|appendix|theorem|lemma|definition
-        |proposition|corollary|algorithm|example|exercise|problem|step|item|line|page|note|footnote
-        |number|option|rule|article|clause|paragraph|part|level
-        |source|passage|document|context|excerpt|citation|paper)s?
-      | \b(?:see|cf\.|per|according\ to|as\ in|shown\ in|described\ in))[ \t]*\Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_NAMED_BEFORE = 20  # characters that hold any of these
-_CLOSERS = "\"'”’»*_"
-_FINAL = ".!?…‽؟۔।。！？｡:;,"
 
 _REFUSAL = re.compile(
     r"""\bI(?:\ am|['’]m)\ (?:sorry|unable|not\ able|not\ sure)\b
@@ -111,59 +49,12 @@ def claims_something(sentence: str) -> bool:
     A sentence without a word does not, nor one that ends in a colon, nor an English one that says
     that there is no answer, in the ways that language models do.
     """
-    introduces = sentence.rstrip(_CLOSERS).endswith((":", "："))
+    introduces = sentence.rstrip(CLOSERS).endswith((":", "："))
     return (
         any(map(str.isalnum, sentence))
         and not introduces
         and not _REFUSAL.search(" ".join(sentence.split()))
     )
-
-
-def without_markers(sentence: str) -> str:
-    """Return a sentence without citation marks such as `[1]`, `[2, 3]` or `[4]–[6]`.
-
-    The spaces before them go with them. Inline code stays, and so do numbers that are a part of the
-    sentence, as in "see Eq. [2]" or "the list [1, 2, 3]".
-    """
-    return _MARKER.sub(_unmarked, sentence).lstrip(" \t")
-
-
-def _unmarked(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - _NAMED_BEFORE) : match.start()]
-    marks = match[0].lstrip(" \t")
-    is_plain = marks[0] != "【" and not marks.startswith("[[")
-    if match["code"] or (is_plain and _NAMED.search(before)) or _is_list(match, before):
-        return match[0]
-    return ""
-
-
-def _is_list(match: re.Match[str], before: str) -> bool:
-    """Return whether numbers in brackets are a list or an index that the sentence speaks of."""
-    marks = match[0]
-    if marks[0] in "[(" and _INDEXED.search(before + marks[: marks.index("[")]):
-        return True
-    if marks.lstrip(" \t")[0] != "[":
-        return False
-    if _BEFORE_A_LIST.search(before) or _AFTER_A_LIST.match(match.string, match.end()):
-        return True
-    if not _SEVERAL.fullmatch(marks):
-        return False
-    is_subject = not before.strip() and _PREDICATE.match(match.string, match.end())
-    return bool(is_subject or _BEFORE_SEVERAL.search(before))
-
-
-def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
-    """Return a sentence with marks such as ` [1][3]`, and where these begin.
-
-    They stand before its final punctuation.
-    """
-    body = sentence.rstrip(_CLOSERS)
-    core = body.rstrip(_FINAL).rstrip()
-    place = len(core) if core and core != body.rstrip() else len(sentence)
-    markers = "".join(f"[{number}]" for number in numbers)
-    if markers:
-        sentence = f"{sentence[:place]} {markers}{sentence[place:]}"
-    return sentence, place
 
 
 class Stretch(NamedTuple):
@@ -202,6 +93,21 @@ class GrowingAnswer:
     the next sentences, and a long paragraph, list or block of code is split when an eighth of what
     would be read is new.
     """
+
+    # Splitting costs far more than reading a chunk, so a chunk only moves the answer through three
+    # states (`_read`), and splitting happens in the last one:
+    #
+    # 1. searching: no mark was read that may end a sentence. A chunk with one leads to
+    # 2. waiting (`_may_end`): the word behind the mark decides whether a sentence ends there
+    #    ("p. 5", "Dr. Berg"). Once it is whole, with the character behind it, a split
+    # 3. is due (`_is_due`): `feed` splits what was not returned yet, in a long text only when
+    #    enough of it is new. It returns the sentences that a whole word of the next one follows.
+    #    Then the state is found anew from what is left: all of it if another sentence waits for
+    #    its next word, else only the end, since marks before it were seen to end nothing.
+    #
+    # What was returned is dropped up to the latest place where reading can start again
+    # (`_forget`). Where that is inside code or reasoning, `_fence` and `_thought` keep what opened
+    # it, and are put before the text when it is split (`_source`).
 
     def __init__(self, text: str = "") -> None:
         self._text = text  # the answer from where splitting starts, without the chunks
@@ -259,7 +165,7 @@ class GrowingAnswer:
         return []
 
     def _read(self, part: str) -> None:
-        """Note whether a sentence may end in the next part of the answer."""
+        """Move to the state that the next part of the answer leads to."""
         at = 0
         if not self._may_end:
             boundary = _BOUNDARY.search(part)

@@ -25,10 +25,11 @@ from factoid.propositions.protocol import (
 from factoid.propositions.rows import RecordFact, record_facts
 from factoid.text.reading import Sentence
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
+from factoid.words import without_traceless
 
 Policy = Literal["drop", "keep", "sentence"]
 # of an item, at its start
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))(?:[.)]|(?<=\d)-)[ \t]+(?=\S)")
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED = "uncovered sentence"
@@ -242,7 +243,8 @@ def _ground_passage(
     # stable: reading order by sentence, then the propositionizer's order
     placed.sort(key=itemgetter(0))
     units: dict[str, Unit] = {}
-    for _, unit in placed:
+    for _, placed_unit in placed:
+        unit = _as_seen(passage, placed_unit)
         # a proposition takes precedence over a stand-in
         if unit.id not in units or unit.metadata == passage.metadata:
             units[unit.id] = unit
@@ -255,6 +257,15 @@ def _ground_passage(
         cached=cached,
     )
     return list(units.values()), report
+
+
+def _as_seen(passage: Unit, unit: Unit) -> Unit:
+    """Return a proposition without the characters that leave no trace, such as soft hyphens."""
+    text = without_traceless(unit.text)
+    if text == unit.text:
+        return unit
+    seen = child_unit(passage, text, unit.granularity, unit.start, unit.end)
+    return replace(seen, metadata=unit.metadata)
 
 
 def _with_surroundings(

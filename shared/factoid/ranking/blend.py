@@ -591,8 +591,8 @@ class _Ranking:
         for view, which, positions, scores in self._units(number, best):
             rows = view.columns.rows[positions]
             passages = best[which]
-            totals = self._blended(scores, best_scores[:, passages])
-            totals = totals + lexical_weight * words[passages]
+            by_vectors = self._blended(scores, best_scores[:, passages])
+            totals = by_vectors + lexical_weight * words[passages]
             names = [str(view.granularity)]
             columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], scores]
             if self._has_context:

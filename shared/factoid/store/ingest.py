@@ -84,7 +84,7 @@ class Recipe:
         ]
         options = [
             list(self.granularities),
-            maker_name(self.propositionizer),
+            component_name(self.propositionizer),
             self.words,
             self.min_words,
             self.join_paragraphs,
@@ -92,15 +92,15 @@ class Recipe:
             self.template,
         ]
         if self.sentences is not None:
-            options.append(maker_name(self.sentences))
+            options.append(component_name(self.sentences))
         if self.contextualizer is not None:
             options.append({"contextualizer": self.contextualizer.name})
         return content_id(*content, *options)
 
 
-def maker_name(maker: object) -> str:
-    """Return the name that a propositionizer or another maker has, else that of its class."""
-    return getattr(maker, "name", type(maker).__qualname__)
+def component_name(component: object) -> str:
+    """Return the name of a propositionizer or splitter, or that of its class."""
+    return getattr(component, "name", type(component).__qualname__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def ingest(
     total = Report()
     with _bar(documents, progress) as bar:
         batches = _changed_batches(store, documents, recipe, tally, sources)
-        for batch in _noticed(store, recipe, batches):
+        for batch in _noticing_language(store, recipe, batches):
             made = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
             _commit(store, batch, made, tally)
             total += made.decomposition.report
@@ -196,11 +196,11 @@ async def aingest(
     total = Report()
     with _bar(documents, progress) as bar:
         changed = _changed_batches(store, documents, recipe, tally, sources)
-        batches = _noticed(store, recipe, changed)
+        batches = _noticing_language(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in blocks(passages, recipe):
+            for block, propositionizer in propositionizer_calls(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
@@ -256,7 +256,7 @@ def make_units(
     """
     passages = _passages_of(batch)
     decomposition = Decomposition()
-    for block, propositionizer in blocks(passages, recipe):
+    for block, propositionizer in propositionizer_calls(passages, recipe):
         decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
         if tell is not None:
             tell(passages=len(block))
@@ -272,10 +272,10 @@ def make_units(
 # -- Documents into passages --
 
 
-def _noticed(
+def _noticing_language(
     store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
 ) -> Iterator[list[SplitDocument]]:
-    """Yield batches, and notice the language of the first one before it is committed."""
+    """Yield batches; before the first one, give an empty store its language."""
     for number, batch in enumerate(batches):
         if number == 0:
             notice_language(store, _passages_of(batch), recipe.propositionizer)
@@ -298,15 +298,16 @@ def _changed_batches(
     for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
-        for split in batch.values():
+        for split in batch.values():  # which will be stored before what comes now
             digests[split.document.id] = split.digest
-        unchanged: set[str] = set()
+        unchanged: set[str] = set()  # ids: a document that is given twice counts once
         for document in lookup:
             digest = recipe.digest(document)
             if digests.get(document.id) == digest:
                 if document.id not in batch:
                     unchanged.add(document.id)
                 continue
+            unchanged.discard(document.id)  # this is a later version, which replaces it
             if document.id in batch:
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
@@ -375,12 +376,12 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def blocks(
+def propositionizer_calls(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
-    """Yield the passages for one call of the propositionizer, and the propositionizer.
+    """Yield the passages of each call of the propositionizer, with the propositionizer.
 
-    Yields nothing if there is none.
+    There are no calls if the recipe has none.
     """
     if recipe.propositionizer is not None:
         for start in range(0, len(passages), _BATCH):
@@ -442,15 +443,28 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     children = []
     for granularity in granularities:
         if granularity is not passage.granularity:
-            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
-            children.append(replace(child, visible=passage.visible))
+            child = child_unit(
+                passage,
+                passage.text,
+                granularity,
+                passage.start,
+                passage.end,
+                visible=passage.visible,
+            )
+            children.append(child)
     return children
 
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
-    return replace(passage, visible=seen_text(document.text, document.metadata))
+    return child_unit(
+        document,
+        document.text,
+        Granularity.PASSAGE,
+        0,
+        len(document.text),
+        visible=seen_text(document.text, document.metadata),
+    )
 
 
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:

@@ -938,10 +938,9 @@ class UnitStore:
     ) -> Recipe:
         # Before anything is needlessly decomposed and encoded.
         self.opened.connections.check_writable()
-        maker: Propositionizer | None = None
+        cached: Propositionizer | None = None
         if Granularity.PROPOSITION in self.granularities:
-            maker = propositionizer or SyntaxPropositionizer()
-            maker = with_cache(maker, cache, store=self.path)
+            cached = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path)
         if contextualizer is not None:
             if CONTEXT not in self.embed_metadata:
                 raise InvalidInputError(
@@ -953,7 +952,7 @@ class UnitStore:
                 contextualizer = CachedContextualizer(contextualizer, place)
         return Recipe(
             self.granularities,
-            maker,
+            cached,
             template=self.opened.template,
             contextualizer=contextualizer,
             **options,

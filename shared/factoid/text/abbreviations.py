@@ -8,7 +8,6 @@ cells and headings are too short to tell.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
@@ -71,14 +70,14 @@ OPEN = frozenset(
 )
 _CLOSING = frozenset(
     "inc ltd co corp jr sr etc al ave blvd rd bd cie esq a.m p.m am pm b.c a.d bc ad ph.d "
-    "m.d d.c u.s u.k u.n e.u jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed "
+    "m.d d.c deg u.s u.k u.n e.u jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed "
     "thu fri sat sun usw mio mrd tsd enz itd itp osv atd ltda ecc s.a s.p.a s.r.l ee.uu "
     "т.д т.п руб тыс млн млрд н.э κ.λπ κλπ".split()
 )
 _NUMBERS = frozenset(
     "max min cl cls para paras par pars sch scheds app apps appx ext ver sec secs sect "
     "sects subs subsec subpara pt pts ref refs reg regs arts arg ann annex bk bks chap "
-    "chaps cols def exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser "
+    "chaps cols temp def exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser "
     "sess stat supp suppl tab thm tit var vv rte hwy apt bldg pos item pl op rule cap caps "
     "lit abb anl anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp apdo "
     "pta all ust pkt rys poz ryc rozdz hfst afb bijl kl čl гл разд прил вып пп тел".split()
@@ -222,16 +221,25 @@ LANGUAGES = (
     GREEK,
 )
 
+# The languages of each function word.
+_NUMBERS_OF_LANGUAGES: dict[str, list[int]] = {}
+for _number, _one in enumerate(LANGUAGES):
+    for _function_word in _one.function_words:
+        _NUMBERS_OF_LANGUAGES.setdefault(_function_word, []).append(_number)
+
+# All abbreviations of all languages.
+ABBREVIATIONS = frozenset[str]().union(
+    *(language.open | language.closing | language.numbers for language in LANGUAGES)
+)
+
 _WORD = re.compile(r"[^\W\d_]+")
 _ENOUGH = 300  # words that tell the language of a text
 
 
 def language_of(text: str) -> Language:
     """Return the language whose function words a text has most of, English if none has any."""
-    words = Counter(match[0].lower() for match in islice(_WORD.finditer(text), _ENOUGH))
-
-    def occurrences(language: Language) -> int:
-        common = words.keys() & language.function_words
-        return sum(words[word] for word in common)
-
-    return max(LANGUAGES, key=occurrences)
+    occurrences = [0] * len(LANGUAGES)
+    for match in islice(_WORD.finditer(text), _ENOUGH):
+        for number in _NUMBERS_OF_LANGUAGES.get(match[0].lower(), ()):
+            occurrences[number] += 1
+    return LANGUAGES[occurrences.index(max(occurrences))]

@@ -48,7 +48,9 @@ FACTS = ScriptedPropositionizer(
 
 
 class Words(HashEncoder):
-    """Counts of letters, so that vectors are neither of length 1 nor free of ties with other texts."""
+    """Counts of letters, so that vectors are neither of length 1 nor free of ties with other
+    texts.
+    """
 
     name = "letters"
 

@@ -55,6 +55,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True
         if _ends_early(tree, items):
             return True
+    for token, word in enumerate(tree.words[1:-1], 1):
+        torn = any(token in present and token - 1 not in present for present in presents)
+        if word == ":" and torn:
+            return True  # "it uses three, but you may set more: five": more of what?
     for items in statements[1:]:
         first = 0
         while first < len(items) - 1 and _is_adverb(tree, items[first]):

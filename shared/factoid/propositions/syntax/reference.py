@@ -272,6 +272,8 @@ class Discourse:
                 return None
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
+            if tree.words[-1] == ":":
+                return None  # "It is set here:", below code or a picture
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
             if fronted or self.people or not self.opens:
                 return None
@@ -625,6 +627,11 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
         return True  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
     if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
         return True
+    after = phrase[-1] + 1
+    if tree.tags[after : after + 1] in (["VBD"], ["VBN"]) and tree.lower[after + 1 : after + 2] == [
+        "by"
+    ]:
+        return True  # "The list returned by it has …", of which the participle was read as a verb
     # "The low level API", of which "API" was read as something else, and "The first part describes
     # a bed", of which the verb was read as a noun
     return tree.tags[phrase[-1] + 1 : phrase[-1] + 2] in ([tag] for tag in _GO_ON_FROM_NOUNS)

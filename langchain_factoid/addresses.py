@@ -10,7 +10,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from langchain_core.vectorstores import VectorStore
 
-from factoid.framework import Encoder, InvalidInputError, MissingDependencyError
+from factoid.framework import (
+    GRANULARITY_KEY,
+    PASSAGE_KEY,
+    Encoder,
+    InvalidInputError,
+    MissingDependencyError,
+)
 from langchain_factoid.embeddings import EncoderEmbeddings
 
 _COLLECTION = "factoid"
@@ -57,23 +63,58 @@ def _pgvector(
 
 
 def _milvus(
-    parts: SplitResult, collection: str, embeddings: EncoderEmbeddings, _dim: int | None
+    parts: SplitResult, collection: str, embeddings: EncoderEmbeddings, dim: int | None
 ) -> VectorStore:
     module = _package("langchain_milvus")
     connection: dict[str, Any] = {"uri": _place(parts)}
     if parts.port is not None and parts.path.strip("/"):
         connection["db_name"] = parts.path.strip("/")
+    if dim is not None:
+        make_milvus_collection(connection, collection, dim)
     store: VectorStore = module.Milvus(
         embeddings,
         collection,
         connection_args=connection,
-        index_params={"index_type": "HNSW", "metric_type": "COSINE", "params": _HNSW},
+        index_params=_HNSW,
         enable_dynamic_field=True,
     )
     return store
 
 
-_HNSW = {"M": 16, "efConstruction": 200}
+_HNSW = {
+    "index_type": "HNSW",
+    "metric_type": "COSINE",
+    "params": {"M": 16, "efConstruction": 200},
+}
+_MOST_BYTES = 65_535  # of a string
+
+
+def make_milvus_collection(
+    connection: dict[str, Any], collection: str, dim: int, *, of_strings: str = "INVERTED"
+) -> None:
+    """Make a collection in which what every search filters by has an index, if there is none yet.
+
+    Fields that are not declared are compared row by row. `of_strings` is the kind of these indexes:
+    servers before 2.4 have "Trie".
+    """
+    milvus = _package("pymilvus")
+    client = milvus.MilvusClient(**connection)
+    try:
+        if client.has_collection(collection):
+            return
+        kinds = milvus.DataType
+        schema = client.create_schema(enable_dynamic_field=True)
+        schema.add_field("pk", kinds.VARCHAR, max_length=36, is_primary=True)
+        schema.add_field("text", kinds.VARCHAR, max_length=_MOST_BYTES)
+        schema.add_field("vector", kinds.FLOAT_VECTOR, dim=dim)
+        indexes = client.prepare_index_params()
+        indexes.add_index("vector", **_HNSW)
+        for name in (GRANULARITY_KEY, PASSAGE_KEY):
+            schema.add_field(name, kinds.VARCHAR, max_length=_MOST_BYTES)
+            indexes.add_index(name, index_type=of_strings)
+        client.create_collection(collection, schema=schema, index_params=indexes)
+    finally:
+        client.close()
 
 
 def _chroma(

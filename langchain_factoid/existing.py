@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from factoid.framework import (
+    ID_KEY,
     LANGCHAIN_STORES,
     InvalidInputError,
     KnownStore,
@@ -19,9 +20,11 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_ids,
     chroma_rows,
     known_store,
     own_row_id,
+    row_id,
     scoped_row_id,
 )
 
@@ -138,8 +141,8 @@ class LangChainCollection:
             self._put_embedded(texts, vectors, metadatas, ids)
             return
         documents = []
-        for text, metadata, row_id in zip(texts, metadatas, ids, strict=True):
-            documents.append(Document(page_content=text, metadata=metadata, id=row_id))
+        for text, metadata, name in zip(texts, metadatas, ids, strict=True):
+            documents.append(Document(page_content=text, metadata=metadata, id=name))
         self.store.add_documents(documents, ids=ids)
 
     def _put_embedded(
@@ -159,8 +162,8 @@ class LangChainCollection:
     def _remove(self, ids: list[str]) -> None:
         self.store.delete(ids)
 
-    def _stored_id(self, row_id: str) -> str:
-        return row_id
+    def _stored_id(self, name: str) -> str:
+        return name
 
     # -- All rows --
 
@@ -168,6 +171,11 @@ class LangChainCollection:
         """Yield all rows, or at least those that meet a condition."""
         del condition
         raise InvalidInputError(f"{type(self.store).__name__} cannot list its rows")
+
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition; None if they cannot be listed alone."""
+        del condition
+        return None
 
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition; None if that is not known."""
@@ -277,6 +285,9 @@ class _Chroma(_Known):
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         yield from chroma_rows(self.store, self._native(condition))
 
+    def ids(self, condition: Tree) -> Iterator[str]:
+        return chroma_ids(self.store, self._native(condition))
+
     def leaves(self, condition: Tree) -> bool | None:
         page = self.store.get(where=self._native(condition), limit=1, include=[])
         return bool(page["ids"])
@@ -285,8 +296,8 @@ class _Chroma(_Known):
 class _PGVector(_Known):
     """Ids are those of the table, which all collections share: they hold the collection's name."""
 
-    def _stored_id(self, row_id: str) -> str:
-        return scoped_row_id(self.store.collection_name, row_id)
+    def _stored_id(self, name: str) -> str:
+        return scoped_row_id(self.store.collection_name, name)
 
     def get(self, ids: Sequence[str]) -> list[Row]:
         return super().get(list(map(self._stored_id, ids)))
@@ -318,6 +329,13 @@ class _PGVector(_Known):
             if len(records) < _PAGE:
                 return
             last = records[-1][0]
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        with self.store._make_sync_session() as session:
+            metadata = self.store.EmbeddingStore.cmetadata
+            columns = self._rows(condition, session).with_entities(metadata[ID_KEY].astext)
+            names = [name for (name,) in columns]
+        yield from map(row_id, names)
 
     def leaves(self, condition: Tree) -> bool | None:
         with self.store._make_sync_session() as session:
@@ -401,6 +419,21 @@ class _Qdrant(_Known):
             if place is None:
                 return
 
+    def ids(self, condition: Tree) -> Iterator[str]:
+        place = None
+        while True:
+            points, place = self.store.client.scroll(
+                self.store.collection_name,
+                scroll_filter=self._native(condition),
+                limit=_PAGE,
+                offset=place,
+                with_payload=False,
+            )
+            for point in points:
+                yield str(point.id)
+            if place is None:
+                return
+
     def leaves(self, condition: Tree) -> bool | None:
         points, _ = self.store.client.scroll(
             self.store.collection_name,
@@ -469,6 +502,20 @@ class _Milvus(_Known):
         )
         while page := pages.next():
             yield from map(self._of_record, page)
+        pages.close()
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        if not self._exists():
+            return
+        pages = self.store.client.query_iterator(
+            self.store.collection_name,
+            batch_size=_PAGE,
+            filter=self._native(condition),
+            output_fields=[self.store._primary_field],
+        )
+        while page := pages.next():
+            for record in page:
+                yield str(record[self.store._primary_field])
         pages.close()
 
     def leaves(self, condition: Tree) -> bool | None:

@@ -38,6 +38,7 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_ids,
     chroma_rows,
     known_store,
     own_row_id,
@@ -175,6 +176,11 @@ class LlamaIndexCollection:
         del condition
         raise InvalidInputError(f"{type(self.store).__name__} cannot list its rows")
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition; None if they cannot be listed alone."""
+        del condition
+        return None
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition; None if that is not known."""
         del condition
@@ -252,11 +258,16 @@ class _Chroma(_Known):
         return super().get(ids)
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = None
+        yield from chroma_rows(self.store.client, self._where(condition))
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        return chroma_ids(self.store.client, self._where(condition))
+
+    def _where(self, condition: Tree | None) -> dict[str, Any] | None:
         filters = self._filters(condition)
-        if filters is not None:
-            where = _dollars(filters)
-        yield from chroma_rows(self.store.client, where)
+        if filters is None:
+            return None
+        return _dollars(filters)
 
 
 def _dollars(filters: MetadataFilters) -> dict[str, Any]:

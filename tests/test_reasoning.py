@@ -43,6 +43,7 @@ PIECES += [
         ("<think>a</think>B. <think>c</think>D", "B. D"),
         ("<think>a <think> b</think> c</think>D", "D"),
         ("a</think>B", "B"),
+        ("<unused94>thought\na<unused95>B", "B"),
         ("a[/THINK]\nB", "\nB"),
         ("B\n<think>a", "B\n"),
         ("<seed:think>a</seed:think>B", "B"),

@@ -49,6 +49,10 @@ from factoid.split import split_sentences
 from factoid.text.markup import markup_of
 
 _HEADING = "title or section"
+_PLAIN = frozenset((".txt", ".log", ".csv"))
+_RESTRUCTURED = frozenset(
+    ("reStructuredText", "escape", "block mark", "table", "fence", "brackets")
+)
 _LEAD = "title, section or question"
 
 
@@ -127,11 +131,13 @@ def _count_markup(
         counts.propositions += 1
         if source.is_fenced(unit.start) or unit.start in code_starts:
             continue
+        if source.markup == "plain" and path.suffix.lower() in _PLAIN:
+            continue  # every character is text
         found = list(markup_in(unit.text))
-        if source.markup == "rst":  # which has no marks of underscores
-            found = [
-                (name, mark) for name, mark in found if not (name == "emphasis" and "_" in mark[:2])
-            ]
+        if source.markup == "rst":
+            found = [(name, mark) for name, mark in found if _is_restructured(name, mark, unit)]
+            if source.is_signature(unit.start):
+                found = []
         if not found:
             continue
         if rendered is None:
@@ -148,6 +154,15 @@ def _count_markup(
         counts.dirty += 1
         counts.classes.update({name for name, _ in hidden})
         counts.found.append(("markup", f"{path}: {hidden}: {unit.text[:300]!r}"))
+
+
+def _is_restructured(name: str, mark: str, unit: Unit) -> bool:
+    """Say whether a mark means something in reStructuredText, where no tag or underscore does."""
+    if name == "emphasis":
+        return "_" not in mark[:2]
+    if name == "directive":  # fields have lines of their own
+        return not mark.startswith(":") or unit.text.startswith(mark)
+    return name in _RESTRUCTURED
 
 
 def _is_indented(text: str, at: int) -> bool:

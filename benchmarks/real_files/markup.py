@@ -22,6 +22,7 @@ COMMONMARK = frozenset(
         "emphasis",
         "link or image",
         "tag",
+        "comment",
         "entity",
         "escape",
         "table",

@@ -34,7 +34,8 @@ _FENCE = re.compile(
 )
 _DIRECTIVE_INFO = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}")
 _CODE_DIRECTIVES = frozenset(
-    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid".split()
+    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid "
+    "myst".split()
 )
 _UNSEEN_DIRECTIVES = frozenset(
     "toctree tableofcontents contents include eval-rst bibliography raw meta image index "
@@ -122,6 +123,8 @@ _REST_UNSEEN = (
     r"|tabularcolumns"
     r"|testsetup|plot|graphviz|click|program|bibliography|youtube|tableofcontents"
 )
+_HTML_CODE = re.compile(r"</?code\b[^<>]*>")
+_DESCRIBED = re.compile(r"[ \t]*\.\. +rst:directive::")
 _REST_BODY = r"(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*"
 _REST_PATTERNS = (
     (
@@ -222,6 +225,11 @@ class Source:
         """Say whether a place is in a block of code."""
         return _is_in(self.code, at)
 
+    def is_signature(self, at: int) -> bool:
+        """Say whether a place is in what describes a directive: readers see ".. note:: title"."""
+        line = self.text.rfind("\n", 0, at) + 1
+        return _DESCRIBED.match(self.text, line) is not None
+
     def is_fenced(self, at: int) -> bool:
         """Say whether a place is in a block of code or in its fences."""
         return _is_in(self.fences, at)
@@ -236,7 +244,8 @@ class Source:
             else character
             for character, reason in zip(self.text, self.reasons, strict=True)
         ]
-        return rendered("".join(shown))
+        # Inline code of Markdown is left out, not that of HTML, which factoid shows as text.
+        return rendered(_HTML_CODE.sub("", "".join(shown)))
 
     def _paint_options(self, options: re.Match[str]) -> None:
         """Paint the options of a directive but for its caption, which readers see."""

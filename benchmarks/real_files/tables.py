@@ -27,6 +27,7 @@ from benchmarks.real_files.syntax import (
 )
 
 _RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:[^\n]+$", re.MULTILINE)  # of a link
 _HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table\s*>", re.DOTALL | re.IGNORECASE)
 _HIDDEN = (ATTRIBUTES, COMMENT, DIRECTIVE, FOOTNOTE, ICON)
 
@@ -91,6 +92,7 @@ def is_named(row: Row, propositions: Sequence[str]) -> bool:
 
 
 def _pipe_rows(source: Source) -> Iterator[Row]:
+    definitions = "\n".join(match[0] for match in _DEFINITION.finditer(source.text))
     lines = source.text.split("\n")
     starts = [0]
     for line in lines:
@@ -112,17 +114,17 @@ def _pipe_rows(source: Source) -> Iterator[Row]:
         block = "\n".join(
             re.sub(r"^(?:[ \t>]|[-*+][ \t])*", "", line) for line in lines[number - 1 : end]
         )
-        yield from _parsed_rows(block)
+        yield from _parsed_rows(block, definitions)
         number = end
 
 
-def _parsed_rows(block: str) -> Iterator[Row]:
+def _parsed_rows(block: str, definitions: str) -> Iterator[Row]:
     tokens = MarkdownIt("commonmark").enable("table").parse(block)
     names: list[str] = []
     cells: list[str] = []
     for number, token in enumerate(tokens):
         if token.type in ("th_open", "td_open"):
-            cells.append(_shown(tokens[number + 1].content))
+            cells.append(_shown(tokens[number + 1].content, definitions))
         elif token.type == "tr_close":
             if not names:
                 names = cells or [""]
@@ -142,9 +144,10 @@ def _without_hidden(cell: str) -> str:
     return cell
 
 
-def _shown(cell: str) -> str:
+def _shown(cell: str, definitions: str) -> str:
     cell = _without_hidden(cell)
-    return rendered(f"| {cell.replace('|', chr(92) + '|')} |\n|---|", keep_code=True)
+    table = f"| {cell.replace('|', chr(92) + '|')} |\n|---|"
+    return rendered(f"{table}\n\n{definitions}", keep_code=True)
 
 
 def _html_rows(source: Source) -> Iterator[Row]:

@@ -38,7 +38,7 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path, help="folder of the corpora")
     parser.add_argument("--documents", type=int, default=3_500)
-    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--questions", type=int, default=40, help="up to 100")
     parser.add_argument("--shards", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--milvus", metavar="PROGRAM", help="milvus-server")
     parser.add_argument("--engines", nargs="+", metavar="NAME", help="all by default")

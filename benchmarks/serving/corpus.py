@@ -20,6 +20,7 @@ from factoid.units import Granularity
 
 KEPT = Path(__file__).resolve().parents[2] / "build" / "serving"
 _BATCH = 128  # documents
+_QUESTIONS = 100  # that are encoded
 _ENCODED = 6_000  # units; the others get mixtures of their vectors, with noise
 
 
@@ -90,7 +91,7 @@ def made(data: Path, count: int, questions: int) -> Made:
     """Return this many documents with units and vectors; vectors are kept for the next run."""
     documents, texts = _read(data)
     documents = documents[:count]
-    texts = texts[:: max(1, len(texts) // questions)][:questions]
+    texts = texts[:: len(texts) // _QUESTIONS][:_QUESTIONS]
     recipe = Recipe((Granularity.PASSAGE, Granularity.PROPOSITION), SyntaxPropositionizer())
     assert recipe.propositionizer is not None
     rates = {
@@ -125,7 +126,8 @@ def made(data: Path, count: int, questions: int) -> Made:
     # -- Vectors --
     vectors, asked = _encoded(everything, texts, rates["encode"])
     by_id = {unit.id: vector for unit, vector in zip(everything, vectors, strict=True)}
-    return Made(documents, digests, units, by_id, texts, asked, rates, tokens)
+    texts = texts[:questions]
+    return Made(documents, digests, units, by_id, texts, asked[:questions], rates, tokens)
 
 
 def _encoded(

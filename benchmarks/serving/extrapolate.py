@@ -1,14 +1,15 @@
-"""From what was measured to many shards with many rows: latency with its tail, memory, hours and money.
+"""From what was measured to many shards with many rows: latency with its tail, memory, hours and
+money.
 
-Latency. A search is some calls to all shards, one after another. The time of one shard in a call for
-the nearest rows grows with the rows of a shard: `t(n) = a + b · ln n` for a graph, `a + b · n` where
-all are compared, fitted to the medians at all sizes that were measured. Calls for the rows of some
-parents, or by id, go through an index of keys and stay as they are at the largest size. How the time
-of one shard varies is taken from what was measured there: each time, divided by the median of its
-size. A call over S shards takes the largest of S such factors, drawn anew; what lies between the
-calls, and merging for S shards, is added, and so are the network's round trip and the time to send
-the rows. Error bars are the 5th and 95th percentile when the measured times are drawn anew before
-the fit, 200 times.
+Latency. A search is some calls to all shards, one after another. The time of one shard in a call
+for the nearest rows grows with the rows of a shard: `t(n) = a + b · ln n` for a graph, `a + b · n`
+where all are compared, fitted to the medians at all sizes that were measured. Calls for the rows of
+some parents, or by id, go through an index of keys and stay as they are at the largest size. How
+the time of one shard varies is taken from what was measured there: each time, divided by the median
+of its size. A call over S shards takes the largest of S such factors, drawn anew; what lies between
+the calls, and merging for S shards, is added, and so are the network's round trip and the time to
+send the rows. Error bars are the 5th and 95th percentile when the measured times are drawn anew
+before the fit, 200 times.
 
 That the fit holds beyond the measured sizes is an assumption, and so is that shards are slow
 independently of each other.

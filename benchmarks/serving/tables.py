@@ -1,4 +1,6 @@
-"""The tables of docs/scale.md: what was measured, and what follows for FactoidWiki and for five million passages."""
+"""The tables of docs/scale.md: what was measured, and what follows for FactoidWiki and for five
+million passages.
+"""
 
 from __future__ import annotations
 

@@ -73,10 +73,13 @@ from factoid.existing import (
     Row,
     known_store,
 )
-from factoid.existing.collection import chroma_rows
+from factoid.existing.collection import chroma_ids, chroma_rows
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
+from factoid.existing.contract import ID as ID_KEY
+from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
-from factoid.existing.contract import scoped_row_id
+from factoid.existing.contract import row_id, scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -172,7 +175,9 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "GRANULARITY_KEY",
     "ID_FIELD",
+    "ID_KEY",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -181,6 +186,7 @@ __all__ = [
     "MARKUP_KEYS",
     "MIN_WORDS",
     "PART_KINDS",
+    "PASSAGE_KEY",
     "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",
@@ -272,6 +278,7 @@ __all__ = [
     "check_size",
     "check_template",
     "check_text",
+    "chroma_ids",
     "chroma_rows",
     "citation_fields",
     "clean_layout",
@@ -298,6 +305,7 @@ __all__ = [
     "read_more",
     "regions_in",
     "require",
+    "row_id",
     "scoped_row_id",
     "seen_text",
     "split_heading",

@@ -22,7 +22,7 @@ _MARKS = re.compile(
       | (?P<open> <(?:{_TAG})(?:\s[^<>\n]{{0,200}}+)?>
                 | (?-i:\[(?:THINK|THINKING|THOUGHT|REASONING)\])
                 | <\|(?:begin_of_|start_)?(?:{_NAMES})(?:_start|_begin)?\|>
-                | ◁(?:{_NAMES})▷
+                | ◁(?:{_NAMES})▷ | <unused94>(?=thought\b)
                 | <details\s[^<>\n]{{0,200}}?type="reasoning"[^<>\n]{{0,200}}+>
                 | (?:<\|start\|>\w{{1,20}}+)?<\|channel\|?>\s*+{_ASIDE}\b
                   (?:[^<\n]{{0,100}}<\|message\|>)?
@@ -30,7 +30,7 @@ _MARKS = re.compile(
       | (?P<close> </(?:{_TAG})\s*+>
                 | (?-i:\[/(?:THINK|THINKING|THOUGHT|REASONING)\])
                 | <\|(?:end_of_|end_)(?:{_NAMES})\|> | <\|(?:{_NAMES})_end\|>
-                | ◁/(?:{_NAMES})▷
+                | ◁/(?:{_NAMES})▷ | <unused95>
                 | (?:<\|end\|>\s*+)?(?:<\|start\|>\w{{1,20}}+)?<\|channel\|?>\s*+final\b
                   (?:[^<\n]{{0,100}}<\|message\|>)?
                 | <\|end\|> | <channel\|>
@@ -119,8 +119,9 @@ def _family(tag: str) -> str:
     lower = tag.lower()
     if "channel" in lower or lower in ("<|end|>", "analysis", "assistantfinal"):
         return "channel"
-    if "details" in lower:
-        return "details"
+    for family in ("details", "unused"):
+        if family in lower:
+            return family
     return lower[0]
 
 

@@ -19,6 +19,8 @@ INVISIBLE = re.compile(
     "\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]+"
 )
+# Soft hyphens, spaces without width, byte order marks: nothing is lost without them.
+_WITHOUT_TRACE = re.compile("[\u00ad\u200b\u2060\ufeff]+")
 UNSPACED = re.compile(f"[{_UNSPACED}]")
 # Marks, punctuation included, belong to the word before them, or at the beginning to the word
 # after.
@@ -40,6 +42,11 @@ def without_invisible(text: str) -> tuple[str, Sequence[int]]:
         if not INVISIBLE.match(character):
             places.append(at)
     return INVISIBLE.sub("", text), places
+
+
+def without_traceless(text: str) -> str:
+    """Return a text without soft hyphens, spaces without width and byte order marks."""
+    return text if text.isascii() else _WITHOUT_TRACE.sub("", text)
 
 
 def fold(text: str) -> str:

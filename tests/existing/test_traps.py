@@ -335,12 +335,7 @@ class TestElasticsearch:
 class TestWhatIsRefused:
     def test_options_that_need_a_store_of_ours(self):
         store = InMemoryVectorStore(EMBEDDINGS)
-        for option in (
-            {"search_type": "mmr"},
-            {"rerank": "tokens"},
-            {"expand": 1},
-            {"unit_ids": ["a"]},
-        ):
+        for option in ({"unit_ids": ["a"]}, {"parameters": {"nprobe": 3}}):
             with pytest.raises(ValueError, match="it needs a store of factoid"):
                 MultiGranularRetriever(vectorstore=store, **option)
 

@@ -16,7 +16,7 @@ import pytest
 from factoid.errors import UnreadableFileError
 from factoid.files.conversion import convert
 from factoid.files.limits import ReadLimits
-from factoid.files.markup import regular_html
+from factoid.files.safe_markup import regular_html
 from factoid.files.readers import read_file
 from tests.files import bombs
 

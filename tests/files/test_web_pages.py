@@ -40,11 +40,23 @@ def markdown(page: str) -> str:
         "<svg><text>No.</text></svg>",
         "<button>Copy</button>",
         "<select><option>German</option></select>",
+        "<ol id='breadcrumbs'><li><a href='/'>Home</a></li></ol>",
+        "<span class='trail breadcrumb'>Home / Mills</span>",
+        "<a class='x' href='#main'>Skip to main content</a>",
     ],
 )
 def test_what_readers_do_not_see(unseen):
     assert markdown(f"<p>The mill</p>{unseen}<p>turns.</p>") == "The mill\n\nturns."
     assert markdown(f"<p>The mill {unseen} turns.</p>").split() == ["The", "mill", "turns."]
+
+
+def test_rows_that_are_names_with_values():
+    rows = "<tr><th>Owner:</th><td>Ann</td></tr><tr><th>Phone</th><td>5*5</td></tr>"
+    assert markdown(f"<table>{rows}</table>") == "- Owner: Ann\n- Phone: 5\\*5"
+    wide = "<tr><th>Oslo</th><td>5</td><td>7</td></tr><tr><th>Bergen</th><td>2</td><td>3</td></tr>"
+    assert markdown(f"<table>{wide}</table>").startswith(
+        "|  |  |  |\n| --- | --- | --- |\n| Oslo |"
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,20 @@ texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
         ("It sank [doc1] and rose [Source 2], [citation:3].", "It sank and rose."),
         ("It sank.¹ The king knew¹,² it¹.", "It sank. The king knew it¹."),
         ("It sank<sup>1,2</sup> on 5 m² or x<sup>2</sup>.", "It sank on 5 m² or x<sup>2</sup>."),
+        ("It sank [1, p. 3] and rose [2, §4; 3, lines 7–9].", "It sank and rose."),
+        ("It sank (source 1), or so (refs. 2 and 3).", "It sank, or so."),
+        ("It sank [ref. 1] and rose [#2] [ 3 ] ［4］〔5〕^[6]^.", "It sank and rose."),
+        ("It sank [^log]. It rose.[^a-2] Then", "It sank. It rose. Then"),
+        (
+            "It matches [^abc] here (1), see (source 2b).",
+            "It matches [^abc] here (1), see (source 2b).",
+        ),
+        ("It sank [4†], and :contentReference[oaicite:0]{index=0} rose.", "It sank, and rose."),
+        ("It sank \ue200cite\ue202turn0search1\ue202turn0search2\ue201.", "It sank."),
+        (
+            "A room [1, 2 m] of [page 3], [1, p] (documents).",
+            "A room [1, 2 m] of [page 3], [1, p] (documents).",
+        ),
         ("E = mc², sin²x, 10² feet², Ca²⁺, (x + 1)²", "E = mc², sin²x, 10² feet², Ca²⁺, (x + 1)²"),
     ],
 )

@@ -131,6 +131,16 @@ def test_repetitions_are_left_out_and_counted():
     assert result.report.duplicates == 3
 
 
+def test_characters_that_leave_no_trace_are_in_no_proposition():
+    document = Document("The wa\u00adter is\u200b cold.\ufeff One is \u05d4\u200f.", id="d")
+    units = decompose(split_passages(document), SyntaxPropositionizer(), log=False).units
+    assert [unit.text for unit in units] == ["The water is cold.", "One is \u05d4\u200f."]
+    assert [document.text[unit.start : unit.end] for unit in units] == [
+        "The wa\u00adter is\u200b cold.",
+        "One is \u05d4\u200f.",
+    ]
+
+
 def test_broken_characters_of_a_model_are_mended():
     result = said(*FACTS[:2], "Galileo\udfff visited the tower \ud83d\ude00.")
     assert texts(result)[2] == "Galileo\ufffd visited the tower 😀."

@@ -345,6 +345,8 @@ def test_milvus(shards, tmp_path):
     assert loaded.verify() == []
     [hit, *_] = loaded.search(QUESTION, 3).hits
     assert hit.unit.document_id == "crowd"
+    indexed = vectors.client.list_indexes("facts")  # what is filtered by, too
+    assert {*indexed} == {"vector", "factoid_granularity", "factoid_passage"}
 
 
 def test_a_store_that_embeds_itself_says_so(shards, monkeypatch, caplog):

@@ -28,6 +28,7 @@ PRICES = ["Name: Pump; Price: 5", "Name: Valve; Price: 7"]
     ("text", "expected"),
     [
         ("Name      Price\nPump      5\nValve     7\n", PRICES),
+        (" Name  | Price\n-------+-------\n Pump  |     5\n Valve |     7\n", PRICES),
         ("Name\tPrice\nPump\t5\nValve\t7\n", PRICES),
         ("Name\t\tPrice\nPump\t\t\t5\nValve\t\t7\n", PRICES),
         ("Name     Price\n-------  -----\nPump     5\nValve    7\n", PRICES),

@@ -91,3 +91,15 @@ def test_ordered_lists_of_asciidoc():
         "Slowly",
     ]
     assert line_starts("It was late\n. Nobody asked\n") == []
+
+
+def test_signs_dashed_numbers_and_outlines_start_units():
+    assert sentences("Parts\n→ Rope\n» Wire\n") == ["Parts", "→ Rope", "» Wire"]
+    assert sentences("Do this:\n1- start it\n2- stop it\n") == [
+        "Do this:",
+        "1- start it",
+        "2- stop it",
+    ]
+    outline = "1 Adults\n1.1 On Monday 12 euros\n2 Children\n2.1 On Monday 6 euros"
+    assert sentences(outline) == outline.split("\n")
+    assert len(sentences("It holds 1.5 litres and\n2 Cups of oil for each of\n3 Pumps.")) == 1

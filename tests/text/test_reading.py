@@ -72,6 +72,26 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('<img src="a.png"/>\nIt has [a lid](b).\n', ["It has a lid."]),
+        ('<a id="top">\n# The *lid*\n\nIt shuts.\n', ["The lid", "It shuts."]),
+        ("<figcaption>Opened:</figcaption>\n![A lid](b.png)\n", ["Opened:", "A lid"]),
+        ("<p>\n*It* shuts.\n</p>\n", ["*It* shuts."]),
+        ('??? info "The `"lid"` key"\n    It shuts.\n', ['The `"lid"` key', "It shuts."]),
+        (
+            "!!! warning Hot lids of the tank\n    They burn.\n",
+            ["Hot lids of the tank", "They burn."],
+        ),
+        ("!!! note inline end\n    It shuts.\n", ["It shuts."]),
+        ('```x\n```\n<Frame>\n\t- <Badge text="New" />\n', ["- New"]),
+    ],
+)
+def test_what_is_seen_below_tags_and_marks(text: str, seen: list[str]) -> None:
+    assert [block.visible.text for block in read(text, "markdown")] == seen
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("```python\nx = 1\n\n  y\n```", [("code", "x = 1\n\n  y", [])]),
@@ -106,6 +126,24 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
 )
 def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]]) -> None:
     assert described(text) == expected
+
+
+def test_below_an_empty_header_a_row_names_the_columns_if_its_form_says_so() -> None:
+    rule = "|  |  |\n|---|---|\n"
+    pairs = read(f"{rule}| Owner | Ann |\n| Phone | 555 |\n", "markdown")
+    assert [block.names for block in pairs] == [(), ()]
+    rows = read(f"{rule}| Part | Price |\n| Lid | 5 |\n| Oil | 7 |\n", "markdown")
+    assert [block.names for block in rows] == [(), ("Part", "Price"), ("Part", "Price")]
+
+
+def test_a_table_below_a_plain_list_does_not_go_on_from_its_last_item() -> None:
+    table = "| Part | Price |\n|---|---|\n| Lid | 5 |\n"
+    assert [block.leads for block in read(f"- Open it.\n- Close it.\n\n{table}", "plain")[2:]] == [
+        (),
+        (),
+    ]
+    [_, header, _] = read(f"- Prices:\n\n{table}", "plain")
+    assert [lead.text for lead in header.leads] == ["Prices:"]
 
 
 def test_definitions_of_links_are_known_in_the_whole_document() -> None:

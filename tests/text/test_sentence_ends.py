@@ -28,6 +28,7 @@ App. B shows it.|App. C does not.|See Secs. 4 and 5, e.g. of the Act.
 he said " go . "|she went to no . 5 , e.g . the mill .
 Ing. Novák bydlí v ul. Dlouhé č. 5.|Bkz. s. 5.|Long is the ul.|The li is not.
 P.S. I forgot the milk.|It is op. 5 of the cycle.
+The max. temp. 20 is met.|Bake it at 350 deg. F for 5 min.|Serve it Mon.–Fri. 9–12.
 Steps: 1. Open the lid 2. Wait 3. Close it
 Er wohnt in der Nähe, vgl. Abs. 3 und S. 5.|Er kam mit Fr. Kurz und Hrn. Lang.|Siehe Rdnr. 14 und Buchst. c.
 Le train de Mme Petit part du bd. Voltaire.|Voir l'art. 12 et l'av. Foch.|Il pleut.
@@ -73,6 +74,11 @@ def test_scripts_without_spaces():
         "（他说。是）好",
     ]
     assert sentences("値は３．５だ．次は４だ．") == ["値は３．５だ．", "次は４だ．"]
+    assert sentences("「はい。」と彼は言った。「いいえ。」彼は去った。") == [
+        "「はい。」と彼は言った。",
+        "「いいえ。」",
+        "彼は去った。",
+    ]
     assert sentences("वह आया।वह गई॥") == ["वह आया।", "वह गई॥"]
     assert sentences("እሱ መጣ፧እሷ ሄደች።") == ["እሱ መጣ፧", "እሷ ሄደች።"]
 

@@ -157,8 +157,8 @@ def _print_report(report: BuildReport, out: str) -> None:
     from factoid.evaluate.reproduce.tables import beside_published
 
     print(
-        f"{out} holds {count(report.documents, 'document')} in {count(report.shards, 'shard')}, of "
-        f"which {report.made:,} were made now in {report.seconds:.1f} s"
+        f"{out} holds {count(report.documents, 'document')} in {count(report.shards, 'shard')} "
+        f"({report.made:,} made now, in {report.seconds:.1f} s)"
     )
     if report.replaced:
         print(f"{count(report.replaced, 'document')} replaced by a later one with the same id")

@@ -243,7 +243,7 @@ def _write_questions(
 ) -> None:
     """Let a chat model write questions into a file."""
     from factoid.evaluate.chat import ChatModel
-    from factoid.evaluate.written import to_records, write_questions
+    from factoid.evaluate.written_questions import to_records, write_questions
 
     if file.exists():
         raise InvalidInputError(

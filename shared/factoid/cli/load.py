@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from factoid.cli import options as opts
 from factoid.cli.move import is_address, is_import, vector_store
 from factoid.cli.options import argument, option
+from factoid.errors import FactoidError, StoreError
 from factoid.terminal import count
 
 
@@ -36,8 +39,9 @@ def load(
     finished = finished_shards(shards)
     identity, dim = what_made(finished)
     if is_import(into) or is_address(into):
-        existing = vector_store(into, identity.get("encoder") or "", dim)
-        report = load_shards(finished, existing, progress=output.progress)
+        with _explained(into):
+            existing = vector_store(into, identity.get("encoder") or "", dim)
+            report = load_shards(finished, existing, progress=output.progress)
     else:
         with UnitStore(into, encoder=None) as store:
             report = load_shards(finished, store, progress=output.progress)
@@ -48,3 +52,16 @@ def load(
     if report.failures:
         lines.append(f"{count(report.failures, 'document')} could not be made: see the manifests")
     output.print(report, "\n".join(lines))
+
+
+@contextmanager
+def _explained(into: str) -> Iterator[None]:
+    """Raise what the client of a vector store raises as a StoreError of one line."""
+    try:
+        yield
+    except (FactoidError, OSError):
+        raise
+    except Exception as error:  # clients have errors of their own, one of them plain Exceptions
+        what = str(error).strip().splitlines() or [type(error).__name__]
+        place = into.rpartition("@")[2]  # without a password
+        raise StoreError(f"{place} failed: {what[0]}") from error

@@ -67,6 +67,12 @@ class Collection(Protocol):
             InvalidInputError: The store cannot list its rows.
         """
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition on our keys, and of no other.
+
+        None if the store cannot list them without their content.
+        """
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition, without a vector; None if that is not known."""
 
@@ -94,6 +100,14 @@ def chroma_rows(chroma: Any, where: Any) -> Iterator[Row]:
         if not page["ids"]:
             return
         start += len(page["ids"])
+
+
+def chroma_ids(chroma: Any, where: Any) -> Iterator[str]:
+    """Yield the ids of the rows that `chroma_rows` yields."""
+    start = 0
+    while names := chroma.get(where=where, limit=_PAGE, offset=start, include=[])["ids"]:
+        yield from names
+        start += len(names)
 
 
 class Request(Protocol):

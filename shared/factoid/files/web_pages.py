@@ -14,7 +14,7 @@ from factoid._optional import require
 from factoid.documents.table_parsers import html_table
 from factoid.documents.tables import Table, answered, is_number
 from factoid.files.limits import ReadLimits
-from factoid.files.markup import html_source, parse_html
+from factoid.files.safe_markup import html_source, parse_html
 from factoid.words import RAISED
 
 _EXTRA = "documents"
@@ -27,6 +27,10 @@ _ROLES = frozenset("navigation search menu menubar toolbar tablist dialog alertd
 _ANCHORS = frozenset(
     "headerlink anchor header-anchor hash-link heading-anchor permalink anchor-link "
     "anchorjs-link".split()
+)
+_TRAILS = frozenset("breadcrumb breadcrumbs breadcrumb-section breadcrumb-list".split())
+_SKIPS = re.compile(
+    r"\s*(?:skip|jump) (?:to|past) (?:the )?(?:main|content|navigation)", re.IGNORECASE
 )
 _SPACES = re.compile(r"[ \t]{2,}")
 _ANCHOR_SIGNS = frozenset(("¶", "#", "§", "🔗", "", "\u200b", "\uf0c1"))
@@ -93,6 +97,7 @@ def _drop_unseen(root: Any) -> None:
             or element.get("role") in _ROLES
             or is_hidden
             or _is_anchor(element)
+            or _leads_through_the_site(element)
         ):
             _drop(element)
 
@@ -124,6 +129,15 @@ def _is_anchor(element: Any) -> bool:
     classes = set(element.get("class", "").lower().split())
     in_heading = any(parent.tag in _HEADINGS for parent in element.iterancestors())
     return text in _ANCHOR_SIGNS and (in_heading or not classes.isdisjoint(_ANCHORS))
+
+
+def _leads_through_the_site(element: Any) -> bool:
+    """Return whether an element is a trail of pages above this one, or a link past the menu."""
+    names = {element.get("id", "").lower(), *element.get("class", "").lower().split()}
+    if not names.isdisjoint(_TRAILS) and element.tag not in ("html", "body", "main", "article"):
+        return True
+    is_link = element.tag == "a" and element.get("href", "").startswith("#")
+    return is_link and _SKIPS.match("".join(element.itertext())) is not None
 
 
 def _drop(element: Any) -> None:
@@ -228,6 +242,8 @@ def table_markdown(table: Table) -> str:
     Merged cells are repeated in each column and row.
     """
     table = _with_header(table.map_texts(answered))
+    if _has_named_values(table):
+        return "\n".join(f"- {_pair(*row)}" for row in table.texts() if any(row))
     lines: list[str] = []
     names = table.names() if table.header_rows else [""] * table.column_count
     if table.column_count:
@@ -257,6 +273,18 @@ def table_markdown(table: Table) -> str:
     return "\n".join([*caption, *lines, *notes])
 
 
+def _has_named_values(table: Table) -> bool:
+    """Return whether each row is a name and its value, without a header above them."""
+    are_names = all(cell.kind == "rowHeader" for cell in table.cells if cell.column == 0)
+    is_plain = not (table.header_rows or table.caption or table.footnotes)
+    is_one_by_one = all(cell.row_span == cell.column_span == 1 for cell in table.cells)
+    return table.column_count == 2 and are_names and is_plain and is_one_by_one
+
+
+def _pair(name: str, value: str) -> str:
+    return ": ".join(escaped(text, lines=False) for text in (name.rstrip(":"), value) if text)
+
+
 def _line(texts: list[str]) -> str:
     return f"| {' | '.join(map(_cell, texts))} |"
 
@@ -273,6 +301,8 @@ def _with_header(table: Table) -> Table:
     if table.header_rows or table.row_count < 2 or table.column_count < 2:
         return table
     texts = table.texts()
+    if any(cell.row == 0 and cell.kind == "rowHeader" for cell in table.cells):
+        return table  # it names the rows
     first = texts[0]
     is_named = all(first) and len({*first}) == len(first) and not any(map(is_number, first))
     if not is_named or any(len(text.split()) > _HEADER_WORDS for text in first):

@@ -25,10 +25,11 @@ from factoid.propositions.protocol import (
 from factoid.propositions.rows import RecordFact, record_facts
 from factoid.text.reading import Sentence
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
+from factoid.words import without_traceless
 
 Policy = Literal["drop", "keep", "sentence"]
 # of an item, at its start
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))(?:[.)]|(?<=\d)-)[ \t]+(?=\S)")
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED = "uncovered sentence"
@@ -199,20 +200,9 @@ def _ground_passage(
     sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if _WORD.search(text)]
-    cached = int(getattr(texts, "cached", False))
     if not distinct:
-        reason = "empty output"
-        if isinstance(texts, NoPropositions):
-            reason = texts.reason
-        stand_ins = []
-        for number, sentence in enumerate(sentences):
-            stand_ins.append((number, _stand_in(passage, sentence, reason)))
-        failed = [unit for _, unit in _with_surroundings(passage, sentences, stand_ins)]
-        transient = int(bool(sentences) and getattr(texts, "transient", False))
-        failures = {}
-        if sentences:
-            failures[reason] = 1
-        return failed, Report(1, len(failed), failures, cached=cached, transient=transient)
+        return _ground_failure(passage, texts, sentences)
+    # Units with the index of the sentence that they come from, -1 for none.
     placed: list[tuple[int, Unit]] = []
     unsupported = 0
     for text in distinct:
@@ -242,7 +232,8 @@ def _ground_passage(
     # stable: reading order by sentence, then the propositionizer's order
     placed.sort(key=itemgetter(0))
     units: dict[str, Unit] = {}
-    for _, unit in placed:
+    for _, placed_unit in placed:
+        unit = _as_seen(passage, placed_unit)
         # a proposition takes precedence over a stand-in
         if unit.id not in units or unit.metadata == passage.metadata:
             units[unit.id] = unit
@@ -252,9 +243,42 @@ def _ground_passage(
         unsupported=unsupported,
         uncovered=len(missed),
         duplicates=len(cleaned) - len(distinct),
-        cached=cached,
+        cached=int(getattr(texts, "cached", False)),
     )
     return list(units.values()), report
+
+
+def _ground_failure(
+    passage: Unit, texts: Sequence[str], sentences: Sequence[Read]
+) -> tuple[list[Unit], Report]:
+    """Represent a passage without propositions by its sentences."""
+    reason = "empty output"
+    if isinstance(texts, NoPropositions):
+        reason = texts.reason
+    stand_ins = []
+    for index, sentence in enumerate(sentences):
+        stand_ins.append((index, _stand_in(passage, sentence, reason)))
+    units = [unit for _, unit in _with_surroundings(passage, sentences, stand_ins)]
+    failures = {}
+    if sentences:
+        failures[reason] = 1
+    report = Report(
+        passages=1,
+        propositions=len(units),
+        failures=failures,
+        cached=int(getattr(texts, "cached", False)),
+        transient=int(bool(sentences) and getattr(texts, "transient", False)),
+    )
+    return units, report
+
+
+def _as_seen(passage: Unit, unit: Unit) -> Unit:
+    """Return a proposition without the characters that leave no trace, such as soft hyphens."""
+    text = without_traceless(unit.text)
+    if text == unit.text:
+        return unit
+    seen = child_unit(passage, text, unit.granularity, unit.start, unit.end)
+    return replace(seen, metadata=unit.metadata)
 
 
 def _with_surroundings(

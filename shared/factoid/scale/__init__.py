@@ -5,6 +5,7 @@
 
 from factoid.scale.build import BuildReport, build
 from factoid.scale.folders import Folder
+from factoid.scale.load import LoadReport, load_shards
 from factoid.scale.on_ray import RayOptions
 from factoid.scale.shards import (
     Failure,
@@ -20,11 +21,13 @@ __all__ = [
     "BuildReport",
     "Failure",
     "Folder",
+    "LoadReport",
     "Manifest",
     "RayOptions",
     "Shard",
     "ShardContent",
     "build",
+    "load_shards",
     "read_manifest",
     "read_shards",
     "write_shard",

@@ -11,10 +11,11 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import Policy
 from factoid.scale.folders import Folder
 from factoid.scale.inputs import Part, Reading, describe_inputs, find_inputs, parts_of
-from factoid.scale.on_ray import RayOptions, run_on_ray
+from factoid.scale.on_ray import RayOptions, import_ray, run_on_ray
 from factoid.scale.shards import SHARD, Failure, Manifest, read_manifest
 from factoid.scale.worker import Batch, Making, ShardWorker
 from factoid.split import MIN_WORDS, WORDS
@@ -66,12 +67,12 @@ class BuildReport:
     seconds: float = 0.0  # of this call
 
     def statistics(self) -> dict[tuple[str, str], float]:
-        """Return the number and mean length of units (Dense X Retrieval, Table 1)."""
+        """Return the number and mean length of units that there are (Dense X, Table 1)."""
         measured = {}
         for kind in GRANULARITIES:
-            units = self.units.get(kind, 0)
-            measured[kind.title(), "# units"] = float(units)
-            measured[kind.title(), "Avg. # words"] = self.words.get(kind, 0) / max(units, 1)
+            if units := self.units.get(kind, 0):
+                measured[kind.title(), "# units"] = float(units)
+                measured[kind.title(), "Avg. # words"] = self.words[kind] / units
         return measured
 
 
@@ -139,6 +140,8 @@ def build(
     """
     started = time.monotonic()
     require("pyarrow", extra="parquet")
+    if ray is not None:
+        import_ray()
     options = dict(storage_options or {})
     if isinstance(inputs, str | Path):
         inputs = [inputs]
@@ -323,11 +326,8 @@ class _Build:
             else:
                 results = run_on_ray(missing, reading, done, (making, self._folder), ray)
             tally = _Tally(bar, started)
-            for batch in results:
-                for content, error in zip(batch["manifest"], batch["error"], strict=True):
-                    if error:
-                        raise _error_of(error)
-                    manifest = Manifest.from_json(content.encode(), "a worker's manifest")
+            with closing(results):  # ends Ray's work where an error ends this
+                for manifest in chain.from_iterable(map(_manifests_of, results)):
                     self._manifests[manifest.name] = manifest
                     self._note(manifest)
                     tally.add(manifest, self._kilobytes())
@@ -415,11 +415,19 @@ class _Tally:
 
 def _run_here(
     parts: Iterable[Part], reading: Reading, done: frozenset[str], worker: ShardWorker
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield what the worker returns for the missing shards of some parts."""
     for part in parts:
         for portion in reading.portions(part, done):
             yield worker({"portion": [portion.to_json()]})
+
+
+def _manifests_of(batch: Batch) -> Iterator[Manifest]:
+    """Yield the manifests that a worker returned, or raise its error."""
+    for content, error in zip(batch["manifest"], batch["error"], strict=True):
+        if error:
+            raise _error_of(error)
+        yield Manifest.from_json(content.encode(), "a worker's manifest")
 
 
 def _error_of(text: str) -> FactoidError:

@@ -6,8 +6,10 @@ others. What was done is known by the shards' names alone: none of Ray's own che
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -41,13 +43,25 @@ class RayOptions:
     gpus: float = 0
 
 
+def import_ray() -> Any:
+    """Return Ray.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    # Else what still runs of an execution that was stopped would start Ray again.
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
+    require("ray.data", extra="scale")
+    return require("ray", extra="scale")
+
+
 def run_on_ray(
     parts: Sequence[Part],
     reading: Reading,
     done: frozenset[str],
     worker: tuple[Making, Folder],
     options: RayOptions,
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield what workers return for the missing shards of some parts, in any order.
 
     Raises:
@@ -55,24 +69,44 @@ def run_on_ray(
         StoreError: Ray gives up.
         MissingDependencyError: Ray is not installed.
     """
-    ray = require("ray", extra="scale")
-    data = require("ray.data", extra="scale")
+    ray = import_ray()
     whole_number("workers", options.workers)
     if not parts:
         return
     with _connected(ray, options):
-        total = float(ray.cluster_resources().get("CPU", 0))
-        cpus = _share(options, total)
-        _be_quiet(data)
+        cpus = _share(options, float(ray.cluster_resources().get("CPU", 0)))
+        manifests = _manifests(parts, reading, done, worker, options, cpus)
+        try:
+            yield from manifests
+        except ray.exceptions.RayError as error:
+            reason = " ".join(str(error).split())[-500:]
+            raise StoreError(f"Ray ended the build: {reason}") from error
+        finally:
+            manifests.close()
+            del manifests
+            gc.collect()  # Ray Data ends an execution when nothing refers to its data set
 
-        def read(batch: Batch) -> Iterator[Batch]:
-            for number in batch["part"]:
-                for portion in reading.portions(parts[int(number)], done):
-                    yield {"portion": [portion.to_json()]}
 
-        rows = data.from_items(
-            [{"part": number} for number in range(len(parts))], override_num_blocks=len(parts)
-        )
+def _manifests(
+    parts: Sequence[Part],
+    reading: Reading,
+    done: frozenset[str],
+    worker: tuple[Making, Folder],
+    options: RayOptions,
+    cpus: float,
+) -> Generator[Batch, None, None]:
+    """Yield what workers return, as soon as they do."""
+    data = require("ray.data", extra="scale")
+
+    def read(batch: Batch) -> Iterator[Batch]:
+        for number in batch["part"]:
+            for portion in reading.portions(parts[int(number)], done):
+                yield {"portion": [portion.to_json()]}
+
+    numbers = [{"part": number} for number in range(len(parts))]
+    pool = data.ActorPoolStrategy(size=options.workers, max_tasks_in_flight_per_actor=2)
+    with _settings(data):
+        rows = data.from_items(numbers, override_num_blocks=len(parts))
         portions = rows.map_batches(read, batch_size=1, num_cpus=_READER_CPUS)
         manifests = portions.map_batches(
             ShardWorker,
@@ -80,13 +114,9 @@ def run_on_ray(
             batch_size=1,
             num_cpus=cpus,
             num_gpus=options.gpus or None,
-            compute=data.ActorPoolStrategy(size=options.workers, max_tasks_in_flight_per_actor=2),
+            compute=pool,
         )
-        try:
-            yield from manifests.iter_batches(batch_size=None, prefetch_batches=0)
-        except ray.exceptions.RayError as error:
-            reason = " ".join(str(error).split())[-500:]
-            raise StoreError(f"Ray ended the build: {reason}") from error
+        yield from manifests.iter_batches(batch_size=None, prefetch_batches=0)
 
 
 def _share(options: RayOptions, total: float) -> float:
@@ -131,9 +161,15 @@ def _connected(ray: Any, options: RayOptions) -> Iterator[None]:
         ray.shutdown()
 
 
-def _be_quiet(data: Any) -> None:
-    """Show no bars of Ray beside that of the build, and make a block of each portion."""
+@contextmanager
+def _settings(data: Any) -> Iterator[None]:
+    """Make a block of each portion, and show no bars of Ray beside that of the build."""
     context = data.DataContext.get_current()
+    before = context.enable_progress_bars, context.target_max_block_size
     context.enable_progress_bars = False
     context.target_max_block_size = 1  # a portion is a shard's worth of work
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        context.enable_progress_bars, context.target_max_block_size = before

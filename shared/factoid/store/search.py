@@ -495,6 +495,14 @@ def _cut_sentences(
     passages = snapshot.neighbours(
         unit.document_id, Granularity.PASSAGE, unit.start, unit.end, count, allowed
     )
+    return cut_sentences(passages, unit, count)
+
+
+def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit]:
+    """Return the sentences of some passages around a unit.
+
+    They are those that overlap it, and `count` before and after.
+    """
     before: list[Unit] = []
     within: list[Unit] = []
     after: list[Unit] = []

@@ -70,14 +70,14 @@ OPEN = frozenset(
 )
 _CLOSING = frozenset(
     "inc ltd co corp jr sr etc al ave blvd rd bd cie esq a.m p.m am pm b.c a.d bc ad ph.d "
-    "m.d d.c u.s u.k u.n e.u jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed "
+    "m.d d.c deg u.s u.k u.n e.u jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed "
     "thu fri sat sun usw mio mrd tsd enz itd itp osv atd ltda ecc s.a s.p.a s.r.l ee.uu "
     "т.д т.п руб тыс млн млрд н.э κ.λπ κλπ".split()
 )
 _NUMBERS = frozenset(
     "max min cl cls para paras par pars sch scheds app apps appx ext ver sec secs sect "
     "sects subs subsec subpara pt pts ref refs reg regs arts arg ann annex bk bks chap "
-    "chaps cols def exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser "
+    "chaps cols temp def exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser "
     "sess stat supp suppl tab thm tit var vv rte hwy apt bldg pos item pl op rule cap caps "
     "lit abb anl anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp apdo "
     "pta all ust pkt rys poz ryc rozdz hfst afb bijl kl čl гл разд прил вып пп тел".split()

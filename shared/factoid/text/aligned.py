@@ -24,6 +24,8 @@ _LEADER = re.compile(
     r"|(?: ?\.{6,}|(?: \.){6,}) ?(?=[^\s.]))"
 )  # from a name to its value: "Weight ..... 12 kg"
 _RULE = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})*\s*")
+_CROSSED_RULE = re.compile(r"^[ \t]*-{2,}(?:\+-{2,})+[ \t]*$", re.MULTILINE)
+_BARS = re.compile(r"(?<= )\|(?=[ \n])|(?<=-)\+(?=-)")
 _INK = re.compile(r"\S+")
 _NARROWEST_GAP = 2  # blank characters between two columns in all lines
 _WIDEST_LINE = 500  # characters; no table that somebody typed is as wide
@@ -59,6 +61,8 @@ def aligned_tables(text: str) -> Iterator[AlignedTable]:
     if _GAP.search(text) is None and _LEADER.search(text) is None:
         return
     source = text
+    if _CROSSED_RULE.search(text):  # as psql prints tables: bars stand between columns
+        text = _BARS.sub(" ", text)
     text = _LEADER.sub(lambda leader: " " * len(leader[0]), text)
     lines = line_spans(text)
     number = 0

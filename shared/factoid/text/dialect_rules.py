@@ -71,7 +71,7 @@ _TAG = (
     rf"(?:=(?:\"[^\"]*+\"|'[^']*+'|{_BRACES}|[^\s\"'=<>`{{}}]++))?|{_BRACES}))*+){_GAP}?/?>"
 )
 _TAG_TITLE = re.compile(
-    r"\b(?:label|title|header|heading|summary|caption|alt)=\{?"
+    r"\b(?:label|title|header|heading|summary|caption|alt|text)=\{?"
     r"""(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)'|`(?P<rest>[^`\n$]++)`)"""
     r"""|<TabItem[^>]*?\svalue="(?P<value>[^"\n]++)\"(?![^>]*\slabel=)"""
 )

@@ -21,13 +21,14 @@ _START = re.compile(
       | (?P<dots>\.{{1,5}}[^\S\n]++)(?=[^\W_])
       | (?P<circle>o[^\S\n]++)(?=\S)
       | (?P<box>[{_BOXES}]|\[[ xX]\](?=[^\S\n]))
-      | (?P<sign>—(?=[^\S\n])|[{_SIGNS}]\ufe0f?\u20e3?(?=\s?\S))
+      | (?P<sign>[—»](?=[^\S\n])|[{_SIGNS}]\ufe0f?\u20e3?(?=\s?\S))
       | (?P<cell>\|)
       | (?P<number>\(?(?P<value>\d{{1,3}}|[ivxlcdm]{{1,7}}|[IVXLCDM]{{1,7}}|[A-Za-zа-яА-Я])
-          (?P<close>[.)])\)?)(?:[^\S\n]++(?=\S)|(?=[A-ZÀ-ÞА-Я][^\W\d_]))
+          (?P<close>[.)]|(?<=\d)-(?=[ ]))\)?)(?:[^\S\n]++(?=\S)|(?=[A-ZÀ-ÞА-Я][^\W\d_]))
       | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)
         |§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
-          |(?P<outline>\d{{1,2}}(?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=[^\W\d_])
+          |(?P<outline>\d{{1,2}}(?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=["“„«(]?[^\W\d_])
+          |(?P<whole>\d{{1,2}})[^\S\n]++(?=[A-ZÀ-ÞΑ-ΩА-Я])
           |(?P<chinese>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})、)
       )""",
     re.MULTILINE | re.VERBOSE,
@@ -36,7 +37,9 @@ _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• 
 _BULLET_AFTER_COLON = re.compile(rf"(?<=[:：])[^\S\n]++(?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")
 _NUMBER_AND_MARK = re.compile(r"\d[.)]")
 _NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?P<first>\S)")
-_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5}|[IVX]{1,5})[.)][ \t]+(?=\S)")
+_ITEM_NUMBER = re.compile(
+    r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5}|[IVX]{1,5})(?:[.)]|(?<=\d)-)[ \t]+(?=\S)"
+)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _CHINESE = "零一二三四五六七八九"
 _ENDS = ".:;!?,…。：；！？，"
@@ -167,10 +170,13 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
     before: tuple[int, ...] = ()
     last = -1
     for match in matches:
-        written = match["outline"] or match["value"] or ""
+        written = match["outline"] or match["value"] or match["whole"] or ""
         if not match["outline"] and not written.isdigit():
             continue
         path = tuple(map(int, written.split(".")))
+        is_after_part = len(before) > 1 and path[0] == before[0] + 1
+        if match["whole"] and before and not is_after_part:
+            continue  # "2 Fees" counts behind "1.4" and before "2.1"
         if before and match["outline"] and _follows(before, path):
             places.update((last, match.start()))
         before = path

@@ -48,7 +48,13 @@ _ITEM = re.compile(r"(?:[ \t>]|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))*")
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _ADMONITION = re.compile(
     r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*"
-    r"(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
+    r"(?:\"(?P<title>[^\n]*)\")?[ \t]*\Z"
+)
+_UNQUOTED = re.compile(
+    r"(?:!!!|\?\?\?\+?)[ \t]+[\w-]+[ \t]+(?P<title>[A-Z][^\"\n]*[^\"\s])[ \t]*\Z"
+)
+_SIGN_LINE = re.compile(
+    r"(?:<(?:img|br)\b[^<>]{0,500}>\s*|<a\s+(?:id|name)=[^<>]{0,200}>\s*(?:</a>\s*)?){1,9}"
 )
 _MATH = re.compile(r"(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[\w*]{1,30})\}")
 _LABEL = re.compile(r"\([^()\n]+\)")  # of a formula in MyST
@@ -651,7 +657,7 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
     if state.is_code_block(first) or state.src[start : start + 3] not in ("!!!", "???", "==="):
         return False
     line = state.src[start : state.eMarks[first]]
-    match = _ADMONITION.match(line)
+    match = _UNQUOTED.match(line) or _ADMONITION.match(line)
     if match is None or (line.startswith("===") and match["title"] is None):
         return False
     if silent:
@@ -717,8 +723,9 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a block of HTML, which ends before a fence right below a closing tag.
+    """Read a block of HTML, which ends before a fence or an image right below a closing tag.
 
+    A line of nothing but pictures and targets of links is a block of its own, as in MkDocs.
     CommonMark goes on to a blank line.
     """
     from markdown_it.rules_block import html_block
@@ -737,7 +744,11 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
         is_below_tag = _CLOSING_TAG.search(
             state.src, state.bMarks[number - 1], state.eMarks[number - 1]
         )
-        if is_below_tag and state.src.startswith(("```", "~~~"), begin):
+        is_fence = is_below_tag and state.src.startswith(("```", "~~~", "!["), begin)
+        is_below_sign = number == first + 1 and _SIGN_LINE.fullmatch(
+            state.src, start, state.eMarks[first]
+        )
+        if is_fence or (is_below_sign and not state.src.startswith("<", begin)):
             state.line = number
             state.tokens[-1].map = [first, number]
             state.env["shortened_html"] = shortened + 1

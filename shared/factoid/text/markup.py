@@ -32,7 +32,10 @@ _ENDINGS: dict[str, Markup] = {
         (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd", ".ipynb"), "markdown"
     ),
     **dict.fromkeys(
-        (".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".adoc"),
+        (
+            *(".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl"),
+            *(".adoc", ".asciidoc", ".org", ".wiki", ".mediawiki", ".textile"),
+        ),
         "plain",
     ),
     ".rst": "rst",

@@ -136,11 +136,14 @@ def _is_question(block: Block) -> bool:
     return text.endswith(_QUESTION) and len(block_sentences(text, block.visible.protected)) < 2
 
 
-def caption_of(block: Block | None) -> tuple[Lead, ...]:
+def caption_of(block: Block | None, *, in_list: bool = True) -> tuple[Lead, ...]:
     """Return what the rows of a table go on from.
 
-    They go on from the table's caption, or from a sentence that ends in a colon.
+    They go on from the table's caption, from a sentence that ends in a colon, or from the item
+    that they are in.
     """
+    if block is not None and block.kind == "item" and not in_list:
+        return lead_of(block) if block.visible.text.endswith(_GOES_ON) else ()
     if block is not None and block.kind == "paragraph" and _CAPTION.match(block.visible.text):
         text = " ".join(block.visible.text.split())
         if count_words(text) <= LONGEST_LEAD:
@@ -168,12 +171,14 @@ def paragraph_blocks(
         end = spans[-1][1]
         if is_row and (len(spans) > 1 or len(lines) == 1 or _has_edges(text[start:end])):
             rows = [(text[first:last], places[first:last]) for first, last in spans]
-            blocks += table_blocks(rows, read, caption_of(above.last))
+            in_list = not above.items  # of Markdown: an item of a plain list ends with its lines
+            blocks += table_blocks(rows, read, caption_of(above.last, in_list=in_list))
         else:
             visible = read(text[start:end], places[start:end])
             if start > 0:
                 kind = "paragraph"
-            blocks += _text_blocks(visible, above, kind, places[start])
+            if visible.text:  # else nothing is seen of a tag that stands alone, nor has it a place
+                blocks += _text_blocks(visible, above, kind, places[start])
         if blocks:
             above.last = blocks[-1]
     return blocks
@@ -200,6 +205,8 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
         is_below_names = 2 in rules and "=" in lines[2][0]
         is_named = is_named or is_below_names or is_ruled_once or has_header(rows)
     filled = [number for number, row in enumerate(rows) if row is not None]
+    if rules == [1] and rows[0] is None:  # the rule stands below an empty line of names
+        is_named = has_header([rows[number] for number in filled])
     header = filled[0] if is_named and filled else -1
     return named_rows(rows, header, leads)
 
@@ -379,7 +386,8 @@ def has_header(rows: Sequence[Block | None]) -> bool:
         have_digits = (
             len(values) > 1 and all(map(_DIGIT.search, values)) and not _DIGIT.search(name)
         )
-        if values and (are_numbers or have_digits):
+        is_pair = len(values) < 2 and len(names) < 3  # "Owner | Ann", "Phone | 555"
+        if values and not is_pair and (are_numbers or have_digits):
             return True
     return False
 

@@ -114,7 +114,7 @@ def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> lis
         last = places[filled[-1][-1]]
         rows.append(Block("row", first, last + 1, visible, cells=spans))
     is_named = table.is_ruled or has_header(rows)
-    blocks = named_rows(rows, 0 if is_named else -1, caption_of(above.last))
+    blocks = named_rows(rows, 0 if is_named else -1, caption_of(above.last, in_list=False))
     above.last = blocks[-1]
     return blocks
 

@@ -58,7 +58,7 @@ _NO_ARGUMENT = frozenset(
 )
 
 _INLINE = re.compile(
-    r"""\\(?P<escaped>[^\w\s]|\s|\Z)
+    r"""\\(?P<escaped>[^\w\s]|_|\s|\Z)
       | ``(?P<literal>(?=\S)(?:[^\n]|\n(?!\n)){1,1000}?(?<=\S))``(?!`)
       | (?<![\w:]):(?P<role>[A-Za-z][\w:+.-]{0,40}):`(?P<interpreted>[^`]{1,500})`
       | _?`(?P<label>[^`]{1,500}?)`(?:__?(?!\w)|:(?P<behind>[A-Za-z][\w+.-]{0,40}):)?
@@ -69,6 +69,7 @@ _INLINE = re.compile(
       | (?<![\w`/.])(?P<reference>[^\W_](?:[\w.+-]{0,80}[^\W_])?)__?(?![\w`/(=\[])""",
     re.VERBOSE,
 )
+_CODE_ROLE = re.compile(r"code(?:-\w+)?")  # ":code:", and ":code-tex:" as documents define it
 _TARGET = re.compile(r"\s*<[^<>]{1,500}>\Z")
 
 
@@ -119,10 +120,12 @@ def _read_inline(seen: VisibleText, match: re.Match[str], places: Sequence[int])
     is_code = (
         group == "label" and match[0].startswith("`") and match[0].endswith("`")
     )  # in the default role, mostly code
+    is_code_role = group == "interpreted" and _CODE_ROLE.fullmatch(match["role"]) is not None
+    is_code = is_code or is_code_role
     is_protected = group in ("literal", "interpreted") or is_code
-    if group in ("interpreted", "label"):
+    if group in ("interpreted", "label") and not is_code_role:
         end = _end_of_label(match[group], start)
-    if group == "interpreted":
+    if group == "interpreted" and not is_code_role:
         start += _length_of_path(match.string[start:end])
     first = len(seen)
     if group == "literal" or is_code:

@@ -44,7 +44,7 @@ _CANDIDATE = re.compile(
     rf"""(?<![{_MARKS}])
         (?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
         [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|'')(?=\s|\Z))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
-      | (?P<unspaced>[{_UNSPACED}]|．(?!\d))++[{_CLOSERS}」』）】]*+
+      | (?P<unspaced>[。！？｡။។።፧፨।॥]|．(?!\d))++[{_CLOSERS}」』）】]*+(?!(?<=[」』])と)
       | \n(?:[^\S\n]*+\n)++""",
     re.VERBOSE,
 )
@@ -86,6 +86,7 @@ _ORDINAL_NOUNS = frozenset(
     "Weltkrieg Weltkriegs".split()
 )
 _OPENERS = "*_([{\"'“‘«„»"
+_DASH = re.compile(r"—|(?<=\.)–")  # "Mon.–Fri."
 _UNITS = frozenset("ft h min std r w см м г гг в вв р".split())  # behind a number; else "min. 5"
 _ALONE = re.compile(r"(?<=\s)\.(?=\s|\Z)")  # a full stop of a text cut into tokens
 _ATTACHED = re.compile(r"(?<=\w)\.(?=\s|\Z)")
@@ -337,7 +338,7 @@ def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: i
     before = text[max(begin, match.start() - _LONGEST_TOKEN) : match.start()].rstrip()
     if not before:
         return not goes_on
-    token = before.split()[-1].lstrip(_OPENERS).rpartition("—")[2]
+    token = _DASH.split(before.split()[-1].lstrip(_OPENERS))[-1]
     ahead = before[: len(before) - len(token)]
     starts_line = not ahead.rpartition("\n")[2].strip(" \t([*_")
     stop = _Stop(token, ahead, starts_line, is_alone, goes_on, following, word)

@@ -36,6 +36,13 @@ WHOLE = [
     "The guests noticed the difference between the old menu and the larger new menu on the wall.",
     "Using the ports 80, 81, 82, and 443 is discouraged for public servers in this network.",
     "Members may leave the club within a month without giving a reason as long as the key was returned, and (i) the fee has not been paid in full.",
+    # a noun that was read as a verb, and what a colon leads to
+    "In the first window you can set a colour for a user and folder in the second tab of the settings.",
+    "By default, the lamp has 4 colours, but you can choose a different number with the option: `` COLOURS=<value> ``",
+    "Storage devices such as floppy disks, CDROM drives, and USB Thumb drives can be sold by other shops in the town.",
+    # "X is a … that …": the subject is not what it says
+    "All we really want is a garden shed that contains a lawn mower and a rake.",
+    "The first thing you need is a small box that holds the keys of the house.",
     # what is meant, and how long it holds
     "There are several ways to solve this problem, described in the next chapter of the manual.",
     "The most common case is a lamp that contains one or more broken wires.",
@@ -334,3 +341,9 @@ def test_what_is_numbered_keeps_its_bracket() -> None:
 def test_code_keeps_its_characters() -> None:
     text = "You may use other signs in the path of the file, but they will need a mark: `/ ? # ! $ , ;` and `a(b`."
     assert "`/ ? # ! $ , ;`" in " ".join(facts(text))
+
+
+def test_a_verb_that_was_read_as_a_noun_is_no_part_of_a_name() -> None:
+    text = "The water_tank section describes a heated tank. It uses the same settings as the pump."
+    assert facts(text)[1] == "It uses the same settings as the pump."
+    assert facts("The oil section describes a heated tank. It has a lid.")[1] == "It has a lid."

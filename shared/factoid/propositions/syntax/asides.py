@@ -41,6 +41,9 @@ _LOCAL = frozenset(
 )  # not before people
 
 
+_QUANTITIES = frozenset("all what whatever everything anything nothing most least".split())
+
+
 class Statement(NamedTuple):
     """A statement about a noun or a subject."""
 
@@ -76,6 +79,8 @@ def describe(
             if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
                 antecedent = phrase
     elif predicate and tree.lower[noun] not in _GENERIC:
+        if subject_head is not None and tree.lower[subject_head] in _QUANTITIES | _GENERIC:
+            return None  # "All that we need is a file that lists the names"
         antecedent = subject
         if not subject and subject_head is not None:
             antecedent = repeatable(tree, subject_head, cut)

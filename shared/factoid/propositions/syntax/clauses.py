@@ -60,6 +60,7 @@ _BEFORE_VERBS = frozenset(
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
 _PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
+_NOUN_ENDINGS = ("er", "or", "ness", "ity", "ment", "tion", "sion", "ism", "ware", "acro")
 _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
 # Tags before "and" where both verbs share what follows.
@@ -416,6 +417,10 @@ class _Splitter:
             return False
         if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
             return False  # "and brand logos": a noun that was read as a verb
+        is_base = tree.tags[joined] in ("VB", "VBP")
+        word = tree.lower[joined]
+        if is_base and word.endswith(_NOUN_ENDINGS) and word not in LEXICON["verbs like nouns"]:
+            return False  # "for a device and folder in the list"
         others = [token for token in before_verb if tree.tags[token] in NOUN]
         if tree.tags[joined] in VERB and (
             len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")

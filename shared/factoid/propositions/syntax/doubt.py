@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS
-from factoid.propositions.syntax.tree import PROPER, Item, Tree, tokens
+from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree, tokens
 
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
@@ -23,6 +23,7 @@ _SUBORDINATE = frozenset(
 )
 _NEGATIONS = frozenset("not n't n’t never neither nor no".split())
 _FINITE = ("VBZ", "VBP", "VBD", "MD")
+_HEADS = ("ROOT", "conj", "parataxis")  # relations of verbs that head a statement
 _JOINTS = frozenset("-‐‑/_@#+=")
 
 
@@ -32,6 +33,8 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     for token, word in enumerate(tree.words):
         if tree.is_word(token) and tree.deps[token] == "punct":
             return True
+        if tree.tags[token] in VERB and tree.deps[token] in _HEADS and _is_acronym(word):
+            return True  # "tapes, CDROM drives, and …"
         if word == "." and any(map(tree.is_word, range(token + 1, len(tree.words)))):
             return True  # one of a name or of an abbreviation
     if not tree.is_clause(tree.root) and tree.tags[tree.root] not in ("VB", *PROPER):
@@ -55,6 +58,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True
         if _ends_early(tree, items):
             return True
+    for token, word in enumerate(tree.words[1:-1], 1):
+        torn = any(token in present and token - 1 not in present for present in presents)
+        if word == ":" and torn:
+            return True  # "it uses three, but you may set more: five": more of what?
     for items in statements[1:]:
         first = 0
         while first < len(items) - 1 and _is_adverb(tree, items[first]):
@@ -63,6 +70,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True  # a statement without its subject
     opening = tokens(statements[0])  # "If it rains, …", which may be repeated
     return any(_depends(tree, items, opening) for items in statements[1:])
+
+
+def _is_acronym(word: str) -> bool:
+    return len(word) > 2 and word.isalpha() and word.isupper()
 
 
 def _is_adverb(tree: Tree, item: Item) -> bool:

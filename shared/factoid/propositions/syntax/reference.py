@@ -98,6 +98,7 @@ _EVERYBODY = frozenset(
     "everyone everybody everything anyone anybody anything someone something nobody nothing".split()
 )
 _PREPOSITIONS = frozenset("with within without from to for on in at by into over under".split())
+_GO_ON_FROM_NOUNS = (*NOUN, "DT", "PRP$")  # tags: a noun phrase before one has no end, or no verb
 _SHORT = 3  # words; a longer heading is more often a sentence
 _BESIDE_VERBS = ("not", "n't", "n’t", "never", "only", "also", "still")
 # Beginnings of tags.
@@ -624,8 +625,9 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
         return True  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
     if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
         return True
-    # "The low level API", of which "API" was read as something else
-    return not NOUN.isdisjoint(tree.tags[phrase[-1] + 1 : phrase[-1] + 2])
+    # "The low level API", of which "API" was read as something else, and "The first part describes
+    # a bed", of which the verb was read as a noun
+    return tree.tags[phrase[-1] + 1 : phrase[-1] + 2] in ([tag] for tag in _GO_ON_FROM_NOUNS)
 
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:

@@ -10,7 +10,7 @@ from factoid import Document
 from factoid.errors import FactoidError, InvalidInputError
 from factoid.evaluate.chat import ChatModel
 from factoid.evaluate.questions import read_questions
-from factoid.evaluate.written import to_records, write_questions
+from factoid.evaluate.written_questions import to_records, write_questions
 from tests.scripted_models import ServerError
 
 

@@ -96,11 +96,13 @@ class PGVector:
         self.clock = Clock(lambda: [server])
         self._shards: set[int] = set()
         self._opened: list[Any] = []
+        self._connections: dict[int, Any] = {}  # whose seconds are known to the clock
 
     def _address(self, shard: int) -> str:
         return str(self._server.get_uri()).replace("/postgres?", f"/shard{shard}?")
 
     def open(self, shard: int) -> ExistingStore:
+        import psycopg
         from langchain_postgres import PGVector as LangChainPGVector
 
         from langchain_factoid import EncoderEmbeddings
@@ -108,6 +110,8 @@ class PGVector:
         if shard not in self._shards:
             self._server.psql(f"CREATE DATABASE shard{shard}")
             self._shards.add(shard)
+            connection = psycopg.connect(self._address(shard), autocommit=True)
+            self._connections[shard] = connection
         store = LangChainPGVector(
             EncoderEmbeddings(self._encoder),
             connection=self._address(shard).replace("postgresql://", "postgresql+psycopg://"),
@@ -118,20 +122,18 @@ class PGVector:
         return _existing(store)
 
     def _run(self, shard: int, *statements: str) -> Any:
-        import psycopg
-
-        with psycopg.connect(self._address(shard), autocommit=True) as connection:
-            result = None
-            for statement in statements:
-                cursor = connection.execute(statement)
-                if cursor.description:
-                    result = cursor.fetchone()
-            return result
+        result = None
+        for statement in statements:
+            cursor = self._connections[shard].execute(statement)
+            if cursor.description:
+                result = cursor.fetchone()
+        return result
 
     def index(self, shard: int) -> None:
         self._run(
             shard,
             "SET maintenance_work_mem = '1GB'",
+            "SET max_parallel_maintenance_workers = 0",
             "CREATE INDEX facts_hnsw ON langchain_pg_embedding USING hnsw "
             "(embedding vector_cosine_ops) WITH (m = 16, ef_construction = 200)",
             "CREATE INDEX facts_passage ON langchain_pg_embedding "
@@ -174,6 +176,9 @@ class PGVector:
         for store in self._opened:
             store._engine.dispose()
         self._opened.clear()
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
         for shard in self._shards:
             self._server.psql(f"DROP DATABASE shard{shard} WITH (FORCE)")
         self._shards.clear()

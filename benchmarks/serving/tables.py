@@ -72,7 +72,10 @@ def measured_table(made: Made, engines: Sequence[Measured]) -> str:
         for count in sorted({searches.shards for searches in engine.searches}):
             by_score = {each.score: each for each in engine.searches if each.shards == count}
             units = f"{by_score[next(iter(SCORES))].rows * count:,.0f}"
-            row = [engine.label, str(count), units, _span(engine.load), _span(engine.index)]
+            indexed = "while loading"
+            if _indexes_later(engine):
+                indexed = _span(engine.index)
+            row = [engine.label, str(count), units, _span(engine.load), indexed]
             for score in SCORES:
                 searches = by_score[score]
                 row += [f"{_percentile(searches, p):.1f}" for p in (50, 95, 99)]
@@ -84,12 +87,17 @@ def measured_table(made: Made, engines: Sequence[Measured]) -> str:
     lines = [f"* {engine.label}: {engine.remark}" for engine in engines]
     return "\n\n".join(
         [
-            f"{len(made.documents):,} documents, {made.passages:,} passages, {made.count:,} units, "
-            f"{made.dim} dimensions, {len(made.questions)} questions; milliseconds.",
+            f"{made.count / made.passages:.1f} units a passage, {made.dim} dimensions, up to "
+            f"{len(made.questions)} questions; milliseconds of the processor.",
             markdown(head, rows),
             "\n".join(lines),
         ]
     )
+
+
+def _indexes_later(engine: Measured) -> bool:
+    """Return whether the index is made after loading: a server of Milvus makes it meanwhile."""
+    return "Milvus" not in engine.label
 
 
 def _span(rates: Rates) -> str:
@@ -204,11 +212,17 @@ class Stage:
             self.name,
             self.rates.of,
             f"{self.count / 1e6:,.1f} M",
-            f"{self.rates.median:,.3g} ({low:,.3g}–{high:,.3g})",
+            f"{_rate(self.rates.median)} ({_rate(low)}–{_rate(high)})",
             self.worker,
-            f"{hours:,.0f} ({fewest:,.0f}–{most:,.0f})",
+            f"{_rate(hours)} ({_rate(fewest)}–{_rate(most)})",
             _money(hours * self.price.likely, fewest * self.price.low, most * self.price.high),
         ]
+
+
+def _rate(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
 
 
 def _money(likely: float, low: float, high: float) -> str:
@@ -244,7 +258,7 @@ def stages(made: Made, engines: Sequence[Measured], passages: float, units: floa
     ]
     for engine in engines:
         found.append(Stage(f"load: {engine.label}", engine.load, units, "a client", CORE_HOUR))
-        if "Milvus" not in engine.label:  # it indexes while it loads
+        if _indexes_later(engine):
             found.append(Stage(f"index: {engine.label}", engine.index, units, core, CORE_HOUR))
     return found
 

@@ -30,11 +30,14 @@ class Worker:
     def build(self) -> dict[str, Any]:
         self.folder.mkdir(parents=True, exist_ok=True)
         began = time.perf_counter()
+        cpu_began = time.process_time()
         self.contestant.build(self.folder, self.corpus, self.corpus.batches())
         seconds = time.perf_counter() - began
+        cpu = time.process_time() - cpu_began
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         return {
             "seconds": seconds,
+            "cpu": cpu,
             "bytes": sum(path.stat().st_size for path in files),
             "peak": peak(),
         }

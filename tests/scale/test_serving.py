@@ -102,8 +102,8 @@ def test_latency_follows_its_formula(growth, time_of):
 def test_the_slowest_of_many_shards_counts():
     engine = measured("log", lambda rows: 4.0)
     for searches in engine.searches:
-        searches.calls[NEAREST][0][0] = 40.0  # of five searches of each shard, one of one shard
-        searches.here[0] += 36.0
+        searches.calls[NEAREST][0] = [40.0] * searches.shards  # one search in five
+        searches.here[0] += 36.0 * searches.shards
     few = latency(engine, "default score", 16_000, 1, Network())
     many = latency(engine, "default score", 16_000, 256, Network())
     assert few[50].value == pytest.approx(4.0 + 2.0 + 1.0 + 0.25 + 2 * 0.5)

@@ -591,16 +591,12 @@ def _with_candidates(limit: int, body: dict[str, Any], _query: str | None) -> di
 class _OpenSearch(_Searchable):
     vector_field = "vector_field"
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        pairs = list(zip(texts, vectors, strict=True))
+    def _put_embedded(self, columns: _Columns) -> None:
+        pairs = list(zip(columns.texts, columns.vectors, strict=True))
         # It refuses more rows than 500, unless it is told how many there are.
-        self.store.add_embeddings(pairs, metadatas=metadatas, ids=ids, bulk_size=len(ids))
+        self.store.add_embeddings(
+            pairs, metadatas=columns.metadatas, ids=columns.ids, bulk_size=len(columns.ids)
+        )
 
     def _exists(self) -> bool:
         return bool(self.store.client.indices.exists(index=self.store.index_name))

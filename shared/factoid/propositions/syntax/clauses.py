@@ -712,6 +712,7 @@ def split_clauses(
     splitter.clause(tree.root)
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
     doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
+    doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     is_split = len(splitter.statements) > 1
     if (is_split and doubtful) or loses_negation(tree, splitter.statements):

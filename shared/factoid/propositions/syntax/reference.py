@@ -200,6 +200,8 @@ class Discourse:
             return None  # "If the tenant fails, it …", "When we run this program, it …"
         if pronoun in ("it", "they") and not _is_plain_opening(tree, before):
             return None
+        if "if" in tree.lower[:index] and not NOUN.isdisjoint(tree.tags[:index]):
+            return None  # "If a guest uses a lamp then it …"
         if tree.words[index + 1 : index + 2] == ["/"] or (
             not possessive and after.startswith(("'d", "’d"))
         ):

@@ -76,6 +76,10 @@ def describe(
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
             phrase = repeatable(tree, noun, {*cut, child})
+            last = phrase[-1] if phrase else -1
+            is_of_adjective = last != noun and isinstance(last, int) and tree.tags[last] == "JJ"
+            if is_of_adjective:
+                return None  # "It makes the part optional (not required)"
             if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
                 antecedent = phrase
     elif predicate and tree.lower[noun] not in _GENERIC:

@@ -1,15 +1,14 @@
 """What `factoid build` costs, here and on Ray, and what kills of its processes change: nothing.
 
     python -m benchmarks.building compare ../shared/data/domain-retrieval/hotpot/corpus.jsonl …
-    python -m benchmarks.building kills corpus.jsonl --kills 20
+    python -m benchmarks.building kills ../shared/data/domain-retrieval/hotpot/corpus.jsonl
 
 `compare` builds a corpus in this process and on Ray with some workers, each in a process of its
 own, and compares all shards and manifests byte by byte. `kills` takes the first documents of a
 corpus, builds them undisturbed in this process, and then on Ray once for each kill: SIGKILL to a
-worker, or to the driver with all of Ray, at a random time; the same command then goes on.
-Propositions come from syntax rules; vectors are hashes of words (`factoid.testing.HashEncoder`),
-or those of MiniLM.
-Needs the extra `scale`.
+worker, or to the driver with all of Ray, once a random number of shards is done; after the driver
+the same command goes on. Propositions come from syntax rules; vectors are hashes of words
+(`factoid.testing.HashEncoder`), or those of MiniLM. Needs the extra `scale`.
 """
 
 from __future__ import annotations
@@ -133,7 +132,8 @@ def kills(arguments: argparse.Namespace) -> None:
         for number in range(arguments.kills):
             folder = Path(temporary, f"killed {number}")
             victim = ("worker", "driver")[number % 2]
-            there = killed(options, folder, victim, choice)
+            wanted = choice.randrange(here["shards"] - 2)
+            there = killed(options, folder, victim, wanted, choice)
             identical = content(folder) == expected
             same += identical
             print(
@@ -154,15 +154,17 @@ def write_first(inputs: list[str], count: int, file: Path) -> None:
     file.write_text("\n".join(lines))
 
 
-def killed(options: dict[str, Any], folder: Path, victim: str, choice: random.Random) -> int:
-    """Build with one kill, and go on; return how many shards there were at the kill."""
+def killed(
+    options: dict[str, Any], folder: Path, victim: str, wanted: int, choice: random.Random
+) -> int:
+    """Build with one kill, once there are so many shards, and go on; return how many there were."""
     process = started(**options, folder=str(folder), workers=2)
     try:
-        workers: list[int] = []
-        while not workers and process.poll() is None:
-            time.sleep(0.1)
-            workers = workers_of(process.pid)
-        time.sleep(choice.uniform(0, 8))  # from the start of workers to about the end
+        there = 0
+        while process.poll() is None and (there < wanted or not workers_of(process.pid)):
+            time.sleep(0.05)
+            there = len(list(folder.glob("*.parquet")))
+        time.sleep(choice.uniform(0, 0.3))
         there = len(list(folder.glob("*.parquet")))
         if victim == "driver":
             os.killpg(process.pid, signal.SIGKILL)

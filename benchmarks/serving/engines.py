@@ -1,6 +1,4 @@
-"""The stores that are measured: each makes shards, fills them, indexes them, and says how large
-they are.
-"""
+"""The stores that are measured: each makes, fills and indexes shards, and says their size."""
 
 from __future__ import annotations
 

@@ -73,12 +73,14 @@ from factoid.existing import (
     Row,
     known_store,
 )
-from factoid.existing.collection import chroma_rows
+from factoid.existing.collection import chroma_ids, chroma_rows, scrolled
+from factoid.existing.conditions import QUERY as OPENSEARCH_FORM
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
+from factoid.existing.contract import ID as ID_KEY
 from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
-from factoid.existing.contract import scoped_row_id
+from factoid.existing.contract import row_id, scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -176,6 +178,7 @@ __all__ = [
     "GRANULARITIES",
     "GRANULARITY_KEY",
     "ID_FIELD",
+    "ID_KEY",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -183,6 +186,7 @@ __all__ = [
     "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
+    "OPENSEARCH_FORM",
     "PART_KINDS",
     "PASSAGE_KEY",
     "QUESTION_FIELD",
@@ -276,6 +280,7 @@ __all__ = [
     "check_size",
     "check_template",
     "check_text",
+    "chroma_ids",
     "chroma_rows",
     "citation_fields",
     "clean_layout",
@@ -302,7 +307,9 @@ __all__ = [
     "read_more",
     "regions_in",
     "require",
+    "row_id",
     "scoped_row_id",
+    "scrolled",
     "seen_text",
     "split_heading",
     "split_names",

@@ -43,19 +43,6 @@ def end(process):
     process.communicate()
 
 
-def workers_of(process):
-    """Return the ids of Ray's workers in the session of a process that make shards."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):
-                session = int((folder / "stat").read_text().rpartition(")")[2].split()[3])
-                title = (folder / "cmdline").read_text()
-                if session == process.pid and "ShardWorker" in title:
-                    found.append(int(folder.name))
-    return found
-
-
 def wait_for_shards(process, folder, count, seconds=120):
     """Wait until a folder holds some shards, or the process has ended."""
     until = time.monotonic() + seconds

@@ -201,6 +201,12 @@ def test_a_poisoned_document_is_recorded_and_alone_left_out(tmp_path, options, m
     assert again.failures == report.failures
 
 
+def test_all_documents_may_be_poisoned(tmp_path):
+    corpus = poisoned(tmp_path / "corpus", at=range(12))
+    report = built(corpus, tmp_path / "shards", encoder=FragileEncoder())
+    assert (report.documents, len(report.failures)) == (0, 12)
+
+
 def test_a_record_that_is_no_document_is_recorded(tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
@@ -238,8 +244,11 @@ def test_a_record_that_is_no_document_is_recorded(tmp_path):
 
 
 def test_what_is_not_a_documents_fault_stops_the_build(tmp_path, corpus):
-    with pytest.raises(StoreError, match=r"and all of them alone, .* ValueError: cannot encode"):
+    message = "fails with any document: ValueError: cannot encode"
+    with pytest.raises(StoreError, match=message):
         built(corpus, tmp_path / "a", encoder=FragileEncoder(word=" "))
+    with pytest.raises(StoreError, match=message):  # also where each is a batch of its own
+        built(corpus / "notes.txt", tmp_path / "c", encoder=FragileEncoder(word=" "))
 
     class Broken:
         def propositionize(self, passages):
@@ -247,7 +256,7 @@ def test_what_is_not_a_documents_fault_stops_the_build(tmp_path, corpus):
 
     with pytest.raises(PropositionizerError, match="expected one list of strings"):
         built(corpus, tmp_path / "b", propositionizer=Broken())
-    for folder in ("a", "b"):
+    for folder in ("a", "b", "c"):
         assert content(tmp_path / folder) == {}
 
 

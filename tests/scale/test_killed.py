@@ -10,9 +10,11 @@ from importlib.util import find_spec
 
 import pytest
 
+from benchmarks.building import workers_of
 from factoid.scale import read_shards
+from tests.faults.worker import PATIENCE, apart
 from tests.scale.corpus import content, write_corpus
-from tests.scale.processes import end, finished, started, wait_for_shards, workers_of
+from tests.scale.processes import end, finished, started, wait_for_shards
 from tests.scale.program import DEADLY, run
 
 pytestmark = [
@@ -60,7 +62,10 @@ def test_a_document_that_kills_its_worker_is_left_out(tmp_path, corpus, expected
     ends = []
     while not ends or ends[-1] == -signal.SIGKILL:
         process = started(inputs=str(corpus), folder=str(folder))
-        process.communicate(timeout=120)
+        try:
+            process.communicate(timeout=120)
+        finally:
+            end(process)
         ends.append(process.returncode)
     assert ends == [-signal.SIGKILL] * 5 + [0]
     failures = []
@@ -89,7 +94,7 @@ def test_a_killed_worker_of_ray_is_replaced(tmp_path, corpus, expected):
     process = started(inputs=str(corpus), folder=str(folder), workers=2, pause=0.05)
     try:
         wait_for_shards(process, folder, 1)
-        workers = workers_of(process)
+        workers = workers_of(process.pid)
         assert workers
         os.kill(workers[0], signal.SIGKILL)
         finished(process)
@@ -102,8 +107,11 @@ def test_a_killed_worker_of_ray_is_replaced(tmp_path, corpus, expected):
 def test_an_error_on_ray_is_that_of_this_process(tmp_path, corpus):
     folder = tmp_path / "shards"
     process = started(inputs=str(corpus), folder=str(folder), workers=2, broken=True)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode
+    try:
+        _, err = process.communicate(timeout=240)
+    finally:
+        end(process)
+    assert process.returncode == 1
     assert "PropositionizerError: expected one list of strings for each" in err
     assert "RayTaskError" not in err
     assert content(folder) == {}
@@ -124,9 +132,57 @@ def test_random_kills(tmp_path, corpus, expected):
                 end(process)  # the driver, and all of Ray
                 process = started(**options)
             else:
-                for worker in workers_of(process)[:1]:
+                for worker in workers_of(process.pid)[:1]:
                     os.kill(worker, signal.SIGKILL)
             finished(process)
         finally:
             end(process)
         assert content(folder) == expected
+
+
+def test_an_interrupted_build_goes_on(tmp_path, corpus, expected):
+    folder = tmp_path / "shards"
+    process = started(inputs=str(corpus), folder=str(folder), pause=0.1)
+    try:
+        wait_for_shards(process, folder, 2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        end(process)
+    assert "KeyboardInterrupt" in err
+    hidden = [file.name for file in folder.iterdir() if file.name.startswith(".")]
+    assert hidden in ([], [".build.lock"])
+    run(str(corpus), folder)
+    assert content(folder) == expected
+
+
+def on_a_full_disk(corpus, folder):
+    """Build where no file may be larger than some bytes, then where it may; return the error."""
+    import resource
+
+    from factoid.errors import StoreError
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (7_000, hard))
+    try:
+        run(str(corpus), folder)
+    except StoreError as error:
+        message = str(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    left = sorted(file.name for file in folder.iterdir())
+    run(str(corpus), folder)
+    return message, left
+
+
+def test_a_full_disk_is_one_clear_error(tmp_path, corpus, expected):
+    pytest.importorskip("resource")
+    folder = tmp_path / "shards"
+    message, left = apart(on_a_full_disk, corpus, folder).get(PATIENCE)
+    assert "cannot be written to" in message
+    assert "File too large" in message
+    assert not [name for name in left if name.endswith((".part", ".attempts"))]
+    for name in left:
+        if name.endswith(".parquet"):
+            assert (folder / name).stat().st_size <= 7_000
+    assert content(folder) == expected

@@ -274,11 +274,7 @@ class Bench:
             tokens += _TOKENS * (scale * words_of_passages + _WORDS_OF_CONTEXT * contexts)
         names = self._names_of_encoders()
         for name in names:
-            encoder = self._encoder(name).encoder
-            encoder.encode_units(texts[:1])  # loads its model
-            began = time.perf_counter()
-            encoder.encode_units(texts)
-            seconds_of_a_word += (time.perf_counter() - began) / max(words, 1)
+            seconds_of_a_word += self._encoding_seconds(name, texts) / max(words, 1)
         readings, words_read, reading_seconds = self._reading_cost()
         seconds = seconds * scale + seconds_of_a_word * tokens / _TOKENS
         count *= len(names)
@@ -296,6 +292,14 @@ class Bench:
             readings,
             words_read,
         )
+
+    def _encoding_seconds(self, name: str, texts: Sequence[str]) -> float:
+        """Return the seconds that an encoder takes for some texts, once its model is loaded."""
+        encoder = self._encoder(name).encoder
+        encoder.encode_units(texts[:1])
+        began = time.perf_counter()
+        encoder.encode_units(texts)
+        return time.perf_counter() - began
 
     def _reading_cost(self) -> tuple[int, int, float]:
         """Return how often a reader is asked, from how many words, and how long it may take."""

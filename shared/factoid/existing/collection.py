@@ -67,6 +67,12 @@ class Collection(Protocol):
             InvalidInputError: The store cannot list its rows.
         """
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition on our keys, and of no other.
+
+        None if the store cannot list them without their content.
+        """
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition, without a vector; None if that is not known."""
 
@@ -94,6 +100,25 @@ def chroma_rows(chroma: Any, where: Any) -> Iterator[Row]:
         if not page["ids"]:
             return
         start += len(page["ids"])
+
+
+def chroma_ids(chroma: Any, where: Any) -> Iterator[str]:
+    """Yield the ids of the rows that `chroma_rows` yields."""
+    start = 0
+    while names := chroma.get(where=where, limit=_PAGE, offset=start, include=[])["ids"]:
+        yield from names
+        start += len(names)
+
+
+def scrolled(search: Callable[..., Any], client: Any) -> Iterator[Any]:
+    """Yield the hits of a search of Elasticsearch or OpenSearch, page by page.
+
+    `search` makes the first page, and takes the size of a page and how long a scroll is kept.
+    """
+    page = search(size=_PAGE, scroll="5m")
+    while page["hits"]["hits"]:
+        yield from page["hits"]["hits"]
+        page = client.scroll(scroll_id=page["_scroll_id"], scroll="5m")
 
 
 class Request(Protocol):

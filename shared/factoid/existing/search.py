@@ -155,6 +155,12 @@ def _whole_documents(
     return {name: stored for name, stored in documents.items() if stored.document.text}
 
 
+def rows_by_id(ids: Sequence[str]) -> Steps[list[Row]]:
+    """Return rows by id, in any order; unknown ones are left out."""
+    rows: list[Row] = yield Get(ids)
+    return rows
+
+
 def stored_documents(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:
     """Return documents by id; unknown ones are left out.
 

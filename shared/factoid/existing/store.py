@@ -20,8 +20,9 @@ from factoid.existing.loop import Limits, RowFilter
 from factoid.existing.plan import Plan
 from factoid.existing.refine import refined_search
 from factoid.existing.score import Reach
-from factoid.existing.search import Answer, metadata_of, stored_documents
+from factoid.existing.search import Answer, metadata_of, rows_by_id, stored_documents
 from factoid.existing.words import Passes, Words
+from factoid.existing.words_file import load_words, save_words
 from factoid.existing.write import Writer, add, delete, verify
 from factoid.filters import Comparison, Condition, Filter, Operator, Tree, matches, to_condition
 from factoid.named_options import option_names
@@ -67,6 +68,7 @@ class ExistingStoreKwargs(TypedDict, total=False):
     cache: PropositionCache | str | Path | None
     language: str
     read_words: bool
+    words_path: str | Path | None
     progress: bool | None
 
 
@@ -92,6 +94,8 @@ class ExistingStore:
         language: Of the words, as in `UnitStore`.
         read_words: Whether BM25 may read all passages at the first search. False takes it over the
             candidates of a search alone, for collections that are too large to be read.
+        words_path: A file that keeps the words, so that a later start reads the ids of passages,
+            and those alone that are new. One process at a time writes it.
         progress: Show progress bars.
 
     Attributes:
@@ -112,6 +116,7 @@ class ExistingStore:
         cache: PropositionCache | str | Path | None = None,
         language: str = "en",
         read_words: bool = True,
+        words_path: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
         self.collection = collection
@@ -132,10 +137,11 @@ class ExistingStore:
         )
         self._language = language
         self._read_words = read_words
+        self._words_path = Path(words_path) if words_path is not None else None
         self._progress = progress
         self._lock = Lock()
         self._words: Words | None = None
-        self._scale: tuple[int, Scale] | None = None  # and the size of its sample
+        self._scale: tuple[tuple[str, ...], Scale] | None = None  # and the passages of its sample
         self._warned: set[str] = set()
 
     @property
@@ -160,14 +166,17 @@ class ExistingStore:
         """
         steps = add(self._writer(), documents, self._shows(progress))
         self.last_report = run(steps, self.collection)
+        self._save(self._words)
         return self.last_report
 
     async def aadd_documents(
         self, documents: Iterable[Document], *, progress: bool | None = None
     ) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop."""
-        steps = add(self._writer(), documents, self._shows(progress))
+        writer = await asyncio.to_thread(self._writer)  # which may read words
+        steps = add(writer, documents, self._shows(progress))
         self.last_report = await arun(steps, self.collection)
+        await asyncio.to_thread(self._save, self._words)
         return self.last_report
 
     def add_existing(self, *, progress: bool | None = None) -> AddReport:
@@ -198,11 +207,16 @@ class ExistingStore:
         Returns:
             How many there were.
         """
-        return run(delete(document_ids, self._words), self.collection)
+        count = run(delete(document_ids, self._kept_words()), self.collection)
+        self._save(self._words)
+        return count
 
     async def adelete(self, document_ids: Sequence[str]) -> int:
         """Do the same as `delete` without blocking the event loop."""
-        return await arun(delete(document_ids, self._words), self.collection)
+        words = await asyncio.to_thread(self._kept_words)
+        count = await arun(delete(document_ids, words), self.collection)
+        await asyncio.to_thread(self._save, self._words)
+        return count
 
     def documents(self, document_ids: Sequence[str]) -> list[Document]:
         """Return documents as they were added, in this order; unknown ids are left out."""
@@ -223,7 +237,13 @@ class ExistingStore:
         if self.collection.takes_vectors():
             encoder = self.encoder
         lists = known is not None and known.lists
-        return Writer(self._recipe, lists, encoder, self._words)
+        return Writer(self._recipe, lists, encoder, self._kept_words())
+
+    def _kept_words(self) -> Words | None:
+        """Return the words that writes keep in step: those that were read, or are in a file."""
+        if self._words_path is not None and self._words_path.exists():
+            return self._known_words()
+        return self._words
 
     @property
     def writer(self) -> Writer:
@@ -369,13 +389,14 @@ class ExistingStore:
         if words is None or not words.sample or self.encoder is None:
             return None
         with self._lock:
-            size = len(words.sample)
-            if self._scale is None or self._scale[0] != size:
-                vectors: Vectors = to_matrix(self.encoder.encode_units(list(words.sample)), size)
+            names = tuple(words.sample)
+            if self._scale is None or self._scale[0] != names:
+                texts = list(words.sample.values())
+                vectors: Vectors = to_matrix(self.encoder.encode_units(texts), len(texts))
                 if metric.is_cosine:
                     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
                     vectors = np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
-                self._scale = (size, Scale.of(vectors))
+                self._scale = (names, Scale.of(vectors))
             return self._scale[1]
 
     # -- Words --
@@ -392,16 +413,23 @@ class ExistingStore:
 
     def refresh_words(self) -> None:
         """Read the words again, after other processes have changed the collection."""
-        words = self._read()
+        words = self._read(anew=True)
         with self._lock:
             self._words = words
             self._scale = None
 
-    def _read(self) -> Words | None:
-        words = Words(EMBED_TEMPLATE, self._language)
+    def _read(self, *, anew: bool = False) -> Words | None:
+        """Return the words of the collection, those of the file brought up to date."""
+        words = None
+        if self._words_path is not None and not anew:
+            words = load_words(self._words_path, EMBED_TEMPLATE, self._language)
         passages = Comparison(GRANULARITY, Operator.EQ, Granularity.PASSAGE.value)
         try:
-            words.read(_passages(self.collection.scan(passages)))
+            if words is None:
+                words = Words(EMBED_TEMPLATE, self._language)
+                words.read(_passages(self.collection.scan(passages)))
+            elif not self._brought_up_to_date(words, passages):
+                return words
         except InvalidInputError as error:
             logger.warning(
                 "words count among the candidates of a search only: %s; lexical=0 leaves them out",
@@ -409,7 +437,27 @@ class ExistingStore:
             )
             self._read_words = False
             return None
+        self._save(words)
         return words
+
+    def _brought_up_to_date(self, words: Words, passages: Tree) -> bool:
+        """Add passages that are new, remove those that are gone; return whether there were any."""
+        gone = words.row_ids()
+        added: list[Row] = []
+        ids = self.collection.ids(passages)
+        if ids is None:
+            for row in _passages(self.collection.scan(passages)):
+                if gone.pop(row.id, None) is None:
+                    added.append(row)
+        else:
+            unknown = [name for name in ids if gone.pop(name, None) is None]
+            added = list(_passages(run(rows_by_id(unknown), self.collection)))
+        words.update(gone.values(), added)
+        return bool(gone or added)
+
+    def _save(self, words: Words | None) -> None:
+        if self._words_path is not None and words is not None:
+            save_words(words, self._words_path)
 
     # -- What was not complete --
 

@@ -200,20 +200,9 @@ def _ground_passage(
     sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if _WORD.search(text)]
-    cached = int(getattr(texts, "cached", False))
     if not distinct:
-        reason = "empty output"
-        if isinstance(texts, NoPropositions):
-            reason = texts.reason
-        stand_ins = []
-        for number, sentence in enumerate(sentences):
-            stand_ins.append((number, _stand_in(passage, sentence, reason)))
-        failed = [unit for _, unit in _with_surroundings(passage, sentences, stand_ins)]
-        transient = int(bool(sentences) and getattr(texts, "transient", False))
-        failures = {}
-        if sentences:
-            failures[reason] = 1
-        return failed, Report(1, len(failed), failures, cached=cached, transient=transient)
+        return _ground_failure(passage, texts, sentences)
+    # Units with the index of the sentence that they come from, -1 for none.
     placed: list[tuple[int, Unit]] = []
     unsupported = 0
     for text in distinct:
@@ -254,9 +243,33 @@ def _ground_passage(
         unsupported=unsupported,
         uncovered=len(missed),
         duplicates=len(cleaned) - len(distinct),
-        cached=cached,
+        cached=int(getattr(texts, "cached", False)),
     )
     return list(units.values()), report
+
+
+def _ground_failure(
+    passage: Unit, texts: Sequence[str], sentences: Sequence[Read]
+) -> tuple[list[Unit], Report]:
+    """Represent a passage without propositions by its sentences."""
+    reason = "empty output"
+    if isinstance(texts, NoPropositions):
+        reason = texts.reason
+    stand_ins = []
+    for index, sentence in enumerate(sentences):
+        stand_ins.append((index, _stand_in(passage, sentence, reason)))
+    units = [unit for _, unit in _with_surroundings(passage, sentences, stand_ins)]
+    failures = {}
+    if sentences:
+        failures[reason] = 1
+    report = Report(
+        passages=1,
+        propositions=len(units),
+        failures=failures,
+        cached=int(getattr(texts, "cached", False)),
+        transient=int(bool(sentences) and getattr(texts, "transient", False)),
+    )
+    return units, report
 
 
 def _as_seen(passage: Unit, unit: Unit) -> Unit:

@@ -30,8 +30,7 @@ class RayOptions:
     """Where and with what a build runs on Ray Data.
 
     Attributes:
-        address: That of a cluster, such as "auto" or "ray://host:10001"; None starts Ray on this
-            machine.
+        address: That of a cluster, such as "auto" or "host:6379"; None starts Ray on this machine.
         workers: How many workers there are.
         cpus: That each worker takes; None for an equal share of all but half a CPU, at most 1.
         gpus: That each worker takes; a part of one, such as 0.5, shares it.
@@ -97,7 +96,6 @@ def _manifests(
 ) -> Generator[Batch, None, None]:
     """Yield what workers return, as soon as they do."""
     data = require("ray.data", extra="scale")
-    _be_quiet(data)
 
     def read(batch: Batch) -> Iterator[Batch]:
         for number in batch["part"]:
@@ -105,17 +103,19 @@ def _manifests(
                 yield {"portion": [portion.to_json()]}
 
     numbers = [{"part": number} for number in range(len(parts))]
-    rows = data.from_items(numbers, override_num_blocks=len(parts))
-    portions = rows.map_batches(read, batch_size=1, num_cpus=_READER_CPUS)
-    manifests = portions.map_batches(
-        ShardWorker,
-        fn_constructor_args=worker,
-        batch_size=1,
-        num_cpus=cpus,
-        num_gpus=options.gpus or None,
-        compute=data.ActorPoolStrategy(size=options.workers, max_tasks_in_flight_per_actor=2),
-    )
-    yield from manifests.iter_batches(batch_size=None, prefetch_batches=0)
+    pool = data.ActorPoolStrategy(size=options.workers, max_tasks_in_flight_per_actor=2)
+    with _settings(data):
+        rows = data.from_items(numbers, override_num_blocks=len(parts))
+        portions = rows.map_batches(read, batch_size=1, num_cpus=_READER_CPUS)
+        manifests = portions.map_batches(
+            ShardWorker,
+            fn_constructor_args=worker,
+            batch_size=1,
+            num_cpus=cpus,
+            num_gpus=options.gpus or None,
+            compute=pool,
+        )
+        yield from manifests.iter_batches(batch_size=None, prefetch_batches=0)
 
 
 def _share(options: RayOptions, total: float) -> float:
@@ -160,9 +160,15 @@ def _connected(ray: Any, options: RayOptions) -> Iterator[None]:
         ray.shutdown()
 
 
-def _be_quiet(data: Any) -> None:
-    """Show no bars of Ray beside that of the build, and make a block of each portion."""
+@contextmanager
+def _settings(data: Any) -> Iterator[None]:
+    """Make a block of each portion, and show no bars of Ray beside that of the build."""
     context = data.DataContext.get_current()
+    before = context.enable_progress_bars, context.target_max_block_size
     context.enable_progress_bars = False
     context.target_max_block_size = 1  # a portion is a shard's worth of work
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        context.enable_progress_bars, context.target_max_block_size = before

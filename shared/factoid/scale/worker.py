@@ -257,26 +257,32 @@ class ShardWorker:
         except _NOT_A_DOCUMENTS_ERRORS:
             raise
         except Exception as error:
+            if problem := self._problem_of(self._plain):
+                raise StoreError(
+                    "the encoder or the propositionizer fails with any document: "
+                    f"{_explained(problem)}"
+                ) from problem
             sound = []
             for split in batch:
-                problem = self._problem_of(split)
-                if problem is None:
-                    sound.append(split)
-                else:
+                if problem := self._problem_of(split):
                     place, document = documents[split.document.id]
                     made.failures.append(_failure(place, document, problem))
-            if len(sound) == len(batch) or (not sound and len(batch) > 1):
-                # It is not the documents' fault.
-                how_many = "none"
-                if not sound:
-                    how_many = "all"
+                else:
+                    sound.append(split)
+            if len(sound) == len(batch):
                 raise StoreError(
-                    f"{len(batch)} documents fail together and {how_many} of them alone, so the "
-                    f"encoder or the propositionizer must be at fault: {_explained(error)}"
+                    f"{len(batch)} documents fail together, and none of them alone: "
+                    f"{_explained(error)}"
                 ) from error
         if not sound:
             return made
         return made.add(sound, self._units_of(sound))
+
+    @cached_property
+    def _plain(self) -> SplitDocument:
+        """A document with which nothing can be wrong."""
+        document = Document("The river rises in the hills. It flows into the sea.")
+        return SplitDocument(document, "", split_document(document, self._recipe))
 
     def _problem_of(self, split: SplitDocument) -> Exception | None:
         """Return the error that a document causes alone, if it does."""

@@ -41,6 +41,9 @@ _LOCAL = frozenset(
 )  # not before people
 
 
+_QUANTITIES = frozenset("all what whatever everything anything nothing most least".split())
+
+
 class Statement(NamedTuple):
     """A statement about a noun or a subject."""
 
@@ -73,9 +76,15 @@ def describe(
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
             phrase = repeatable(tree, noun, {*cut, child})
+            last = phrase[-1] if phrase else -1
+            is_of_adjective = last != noun and isinstance(last, int) and tree.tags[last] == "JJ"
+            if is_of_adjective:
+                return None  # "It makes the part optional (not required)"
             if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
                 antecedent = phrase
     elif predicate and tree.lower[noun] not in _GENERIC:
+        if subject_head is not None and tree.lower[subject_head] in _QUANTITIES | _GENERIC:
+            return None  # "All that we need is a file that lists the names"
         antecedent = subject
         if not subject and subject_head is not None:
             antecedent = repeatable(tree, subject_head, cut)
@@ -367,7 +376,8 @@ def _is_no_description(tree: Tree, noun: int, child: int) -> bool:
     if commas and tree.tags[commas[-1] + 1] in ("IN", "TO"):
         return True  # "the tool, a library for files, to the project"
     first = _first_word(tree, child)
-    if tree.lower[first + 1] == "same" or tree.has_word(tree.children[noun], ("same",)):
+    following = tree.lower[first + 1 : first + 2]  # none after the last word: "the firm X, Inc."
+    if following == ["same"] or tree.has_word(tree.children[noun], ("same",)):
         return True
     return tree.words[first][0].isdigit()  # "the act, 5 CFR 1320"
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS
-from factoid.propositions.syntax.tree import PROPER, Item, Tree, tokens
+from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree, tokens
 
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
@@ -23,6 +23,7 @@ _SUBORDINATE = frozenset(
 )
 _NEGATIONS = frozenset("not n't n’t never neither nor no".split())
 _FINITE = ("VBZ", "VBP", "VBD", "MD")
+_HEADS = ("ROOT", "conj", "parataxis")  # relations of verbs that head a statement
 _JOINTS = frozenset("-‐‑/_@#+=")
 
 
@@ -32,6 +33,8 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     for token, word in enumerate(tree.words):
         if tree.is_word(token) and tree.deps[token] == "punct":
             return True
+        if tree.tags[token] in VERB and tree.deps[token] in _HEADS and _is_acronym(word):
+            return True  # "tapes, CDROM drives, and …"
         if word == "." and any(map(tree.is_word, range(token + 1, len(tree.words)))):
             return True  # one of a name or of an abbreviation
     if not tree.is_clause(tree.root) and tree.tags[tree.root] not in ("VB", *PROPER):
@@ -60,6 +63,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         if word == ":" and torn:
             return True  # "it uses three, but you may set more: five": more of what?
     for items in statements[1:]:
+        opening_word = items[0]
+        is_conjunct = isinstance(opening_word, int) and tree.deps[opening_word] == "conj"
+        if is_conjunct and tree.tags[int(opening_word)] == "RB":
+            return True  # "They say it quickly and completely so that all know"
         first = 0
         while first < len(items) - 1 and _is_adverb(tree, items[first]):
             first += 1
@@ -67,6 +74,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True  # a statement without its subject
     opening = tokens(statements[0])  # "If it rains, …", which may be repeated
     return any(_depends(tree, items, opening) for items in statements[1:])
+
+
+def _is_acronym(word: str) -> bool:
+    return len(word) > 2 and word.isalpha() and word.isupper()
 
 
 def _is_adverb(tree: Tree, item: Item) -> bool:

@@ -90,12 +90,18 @@ _OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")
 _TYPE, *_DOCUMENT_IDS = _ADDED = ("_node_type", "document_id", "doc_id", "ref_doc_id")
 
 
+_APART = {"embedding", "metadata", "relationships"}
+_TEXT_FIELDS = tuple(name for name in TextNode.model_fields if name not in _APART)
+_TEXT_CLASS = TextNode.class_name()
+_PLAIN = {str, int, list, type(None)}  # whose lists are of strings
 _INFO_FIELDS = tuple(RelatedNodeInfo.model_fields)
 _INFO_CLASS = RelatedNodeInfo.class_name()
 
 
 def text_of(node: BaseNode) -> str:
     """Return a node's text without its metadata."""
+    if type(node) is TextNode:
+        return node.text  # as below, in a tenth of the time
     return node.get_content(metadata_mode=MetadataMode.NONE)
 
 
@@ -276,7 +282,7 @@ def to_unit(node: BaseNode) -> Unit:
         document_id = parent.node_id
     start, end = span_of(node) or (0, 0)
     # some fields hold bytes
-    content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})
+    content = _written_fields(node)
     content["relationships"] = _written_relationships(node)
     content["metadata"] = {key: metadata[key] for key in _ADDED if key in metadata}
     if content.get("text") == text:
@@ -311,6 +317,16 @@ def to_unit(node: BaseNode) -> Unit:
     )
 
 
+def _written_fields(node: BaseNode) -> dict[str, Any]:
+    """Return the fields of a node as JSON holds them, without those that are kept apart."""
+    if type(node) is TextNode:
+        # As `model_dump` writes them, which takes five times as long.
+        fields: dict[str, Any] = {name: getattr(node, name) for name in _TEXT_FIELDS}
+        if _PLAIN.issuperset(map(type, fields.values())):
+            return {**fields, "class_name": _TEXT_CLASS}
+    return node.model_dump(mode="json", exclude=_APART)
+
+
 def _written_relationships(node: BaseNode) -> dict[str, Any]:
     """Return the relationships of a node as JSON holds them."""
     written: dict[str, Any] = {}
@@ -318,7 +334,8 @@ def _written_relationships(node: BaseNode) -> dict[str, Any]:
     for relation, related in node.relationships.items():
         infos = related if isinstance(related, list) else [related]
         for info in infos:
-            check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
+            if info.metadata:
+                check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
             is_plain = is_plain and type(info) is RelatedNodeInfo and not info.metadata
         records = list(map(_written_info, infos))
         written[relation] = records if isinstance(related, list) else records[0]

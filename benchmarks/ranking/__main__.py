@@ -73,7 +73,7 @@ from factoid.propositions import decompose
 _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -101,7 +101,11 @@ def main() -> None:
         default=EMBED_TEMPLATE,
         help="what is encoded; {text} for the text alone",
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     corpus = read(arguments.corpus)
     encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
@@ -135,14 +139,9 @@ def main() -> None:
         if arguments.only != "words":
             print_recall(bench)
         if arguments.only != "recall":
-            some = spread(range(len(questions)), arguments.curve)
-            print_words(
-                replace(
-                    bench,
-                    questions=[questions[place] for place in some],
-                    queries=queries[list(some)],
-                )
-            )
+            places = list(spread(range(len(questions)), arguments.curve))
+            some = [questions[place] for place in places]
+            print_words(replace(bench, questions=some, queries=queries[places]))
 
 
 @dataclass(frozen=True)
@@ -198,10 +197,8 @@ class Bench:
             (500, "{title}: {text}", " under their title"),
         ):
             chunks = Chunks(self.corpus.documents, size, self.encoder, template)
-            by_cosine, by_words = (
-                chunks.by_cosine(self.queries, FETCHED),
-                chunks.by_words(texts, FETCHED),
-            )
+            by_cosine = chunks.by_cosine(self.queries, FETCHED)
+            by_words = chunks.by_words(texts, FETCHED)
             for note_of_way, ranked in (
                 ("cosine", by_cosine),
                 ("BM25 (bm25s)", by_words),
@@ -266,9 +263,11 @@ def print_seconds(
     """Print what propositions cost beside vectors of the passages."""
     passages = units[Granularity.PASSAGE]
     propositionizer.propositionize(passages[:1])  # loads the parser
-    began, worked = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
+    worked = time.process_time()
     decompose(passages, propositionizer)
-    seconds, work = time.perf_counter() - began, time.process_time() - worked
+    seconds = time.perf_counter() - began
+    work = time.process_time() - worked
     began = time.perf_counter()
     encoder.encode_units([with_heading(unit, template) for unit in passages])
     ratio = seconds / (time.perf_counter() - began)

@@ -178,8 +178,13 @@ def build(name: str, corpus: Corpus, work: Path) -> dict[str, Any]:
         print(
             f"  {owner}: built in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True
         )
-        figures = {"added": corpus.units / done["seconds"], "bytes": done["bytes"] / corpus.units}
-        record.write_text(json.dumps(figures | {"build peak": done["peak"] / _GIB}))
+        figures = {
+            "added": corpus.units / done["seconds"],
+            "added cpu": corpus.units / done["cpu"],
+            "bytes": done["bytes"] / corpus.units,
+            "build peak": done["peak"] / _GIB,
+        }
+        record.write_text(json.dumps(figures))
     return dict(json.loads(record.read_text()))
 
 

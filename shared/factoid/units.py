@@ -148,7 +148,13 @@ def _is_flat(value: object) -> bool:
 
     This is faster than to count what they hold.
     """
-    return isinstance(value, dict) and len(value) <= _FEW and all(map(_is_small, value.values()))
+    if not isinstance(value, dict) or len(value) > _FEW:
+        return False
+    for element in value.values():
+        is_short = type(element) is str and len(element) <= _FEW  # spares a call for most
+        if not is_short and not _is_small(element):
+            return False
+    return True
 
 
 def _is_small(value: object) -> bool:

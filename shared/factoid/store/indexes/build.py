@@ -214,6 +214,7 @@ class LexicalBuilder:
             with progress_bar(show=progress, unit=unit, total=len(change.added)) as bar:
                 texts = _texts(snapshot, change.added, bar)
                 state.index.update(change.removed, change.added, texts)
+                bar.reach(len(change.added))  # the last text is read, and nothing asks for more
         state.columns = change.columns
         state.built_for = len(change.columns)
 

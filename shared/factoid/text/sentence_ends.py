@@ -44,7 +44,7 @@ _CANDIDATE = re.compile(
     rf"""(?<![{_MARKS}])
         (?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
         [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|'')(?=\s|\Z))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
-      | (?P<unspaced>[。！？｡။។።፧፨।॥]|．(?!\d))++[{_CLOSERS}」』）】]*+(?!(?<=[」』])と)
+      | (?P<unspaced>[{_UNSPACED}]|．(?!\d))++[{_CLOSERS}」』）】]*+(?!(?<=[」』])と)
       | \n(?:[^\S\n]*+\n)++""",
     re.VERBOSE,
 )

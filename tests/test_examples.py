@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import re
@@ -185,6 +186,7 @@ def test_document_processing(tmp_path, capsys):
 
 
 def check_existing(printed: str) -> None:
+    gc.collect()  # of stores that an example leaves to the end of its process
     passage, first, *_ = printed.splitlines()
     assert passage.startswith("The ferry leaves at noon")
     assert re.fullmatch(r"  0\.\d\d  .*captain.*", first)
@@ -201,10 +203,15 @@ def test_existing_langchain_chroma(capsys, embeddings):
 @pytest.mark.filterwarnings(
     "ignore::PendingDeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-def test_existing_langchain_pgvector(capsys, embeddings, database):
+def test_existing_langchain_pgvector(capsys, database):
     pytest.importorskip(
         "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
     )
+    from langchain_factoid import EncoderEmbeddings
+    from tests.existing.corpus import ENCODER
+
+    # Its tables have the dimension of the first vectors of the process, those of tests/existing.
+    embeddings = EncoderEmbeddings(ENCODER)
     address = database.replace("postgresql://", "postgresql+psycopg://")
     load("existing_langchain_pgvector").main(address, embeddings)
     check_existing(capsys.readouterr().out)

@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 TORCH ?= 2.13.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all test-stores check format bench docs site lock clean
+.PHONY: help demo test test-all test-stores test-scale check format bench docs site lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -27,6 +27,10 @@ test-stores: $(VENV)/.installed-dev  ## install Chroma, PostgreSQL, Qdrant and M
 	$(PIP) install --quiet -c constraints.txt --group stores
 	$(PYTEST) -m "not network" tests/existing tests/test_examples.py \
 	  tests/typed/test_examples.py::test_mypy_over_stores_of_others $(ARGS)
+
+test-scale: $(VENV)/.installed-dev  ## install Ray, and run the tests of building and loading shards, kills too
+	$(PIP) install --quiet -c constraints.txt --group scale
+	$(PYTEST) -m "not network" tests/scale $(ARGS)
 
 check: $(VENV)/.installed-dev  ## format, lint, types here and of examples, import directions
 	$(BIN)/ruff format --check .

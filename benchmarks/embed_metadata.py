@@ -67,7 +67,8 @@ def main() -> None:
     corpus = read(OFFICE)
     row = table("", [f"R@{cut}{what}" for what in ("", ", embedded") for cut in CUTS])
     editions = [edition(document, product) for document in corpus.documents for product in PRODUCTS]
-    without, with_product = filled(editions, []), filled(editions, ["product"])
+    without = filled(editions, [])
+    with_product = filled(editions, ["product"])
     cells = []
     for store in (without, with_product):
         each = [shares(corpus, store, product) for product in PRODUCTS]

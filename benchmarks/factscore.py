@@ -248,7 +248,8 @@ def worst(
     own = [at for at, example in enumerate(examples) if example.half == HALVES[0]]
     own.sort(key=lambda at: scores[at].recall if recall else scores[at].f1)
     for at in own[:count]:
-        example, value = examples[at], scores[at]
+        example = examples[at]
+        value = scores[at]
         topic = example.passage.title
         print(
             f"\nF1 {value.f1:.3f}  precision {value.precision:.3f}  recall {value.recall:.3f}  "

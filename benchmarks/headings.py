@@ -97,9 +97,11 @@ def manuals() -> Case:
 
 def sections() -> Case:
     """Return a catalogue of twenty machines and forty questions."""
-    parts, questions = [], []
+    parts = []
+    questions = []
     for number, name in enumerate(BIRDS):
-        weight, voltage = f"{59 + 7 * number} kg", f"{400 + 10 * number} volts"
+        weight = f"{59 + 7 * number} kg"
+        voltage = f"{400 + 10 * number} volts"
         parts.append(f"## {name}\n\nIt weighs {weight} and runs at {voltage}.")
         questions.append((f"How much does the {name} weigh?", "catalogue", weight))
         questions.append((f"At how many volts does the {name} run?", "catalogue", voltage))
@@ -175,7 +177,8 @@ def llama_index(case: Case, encoder: Encoder, granularity: str | None) -> Search
         for source, text in case.texts.items()
     ]
     parser: NodeParser = MarkdownNodeParser() if granularity is None else MultiGranularNodeParser()
-    context, options = None, {}
+    context = None
+    options = {}
     if granularity is not None:
         context = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
         options = {"vector_store_kwargs": {"granularity": granularity, "parents": case.parents}}

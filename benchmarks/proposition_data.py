@@ -80,21 +80,17 @@ def read_densex(folder: Path) -> list[Example]:
     enough. So a passage has some of the Propositionizer's propositions and not all: recall can be
     measured on them, precision cannot.
     """
-    shown = [
-        views
-        for retrievers in json.loads((folder / "data.json").read_text(encoding="utf-8")).values()
-        for views in retrievers.values()
-    ]
-    passages = {
-        passage.id: passage
-        for views in shown
-        for text in views["passage"].values()
-        for passage in _own(text)
-    }
+    shown = []
+    for retrievers in json.loads((folder / "data.json").read_text(encoding="utf-8")).values():
+        shown += retrievers.values()
+    passages = {}
+    titled: dict[tuple[str, str], None] = {}  # propositions with their title
+    for views in shown:
+        for text in views["passage"].values():
+            passages |= {passage.id: passage for passage in _own(text)}
+        titled |= dict.fromkeys(_listed(views["word"]["proposition"]))
     found: dict[str, dict[str, None]] = {}
-    for title, proposition in {
-        pair: None for views in shown for pair in _listed(views["word"]["proposition"])
-    }:
+    for title, proposition in titled:
         words = content_words(proposition)
         held = {
             own.id: len(words & (content_words(own.text) | content_words(title)))

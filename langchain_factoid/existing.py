@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -14,6 +15,7 @@ from langchain_core.vectorstores import VectorStore
 from factoid.framework import (
     ID_KEY,
     LANGCHAIN_STORES,
+    OPENSEARCH_FORM,
     InvalidInputError,
     KnownStore,
     Metric,
@@ -26,6 +28,7 @@ from factoid.framework import (
     own_row_id,
     row_id,
     scoped_row_id,
+    scrolled,
 )
 
 _PAGE = 1_000  # rows that are listed, written or removed together
@@ -544,27 +547,112 @@ class _Pinecone(_Known):
         return rows
 
 
-class _Elasticsearch(_Known):
+class _Searchable(_Known):
+    """Elasticsearch or OpenSearch, which list their rows by a scroll."""
+
+    vector_field = "vector"
+
+    def _first(self, query: Any, *, size: int, **options: Any) -> Any:
+        """Return the first page of the hits of a query."""
+        raise NotImplementedError
+
+    def _exists(self) -> bool:
+        raise NotImplementedError
+
+    def _hits(self, condition: Tree | None) -> Iterator[Any]:
+        if self._exists():
+            yield from scrolled(partial(self._first, _query(condition)), self.store.client)
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        for hit in self._hits(condition):
+            [row] = _of_hits([{**hit, "found": True}])
+            yield replace(row, vector=hit["_source"].get(self.vector_field))
+
+    def leaves(self, condition: Tree) -> bool | None:
+        if not self._exists():
+            return False
+        return bool(self._first(_query(condition), size=1)["hits"]["hits"])
+
+
+def _query(condition: Tree | None) -> dict[str, Any]:
+    """Return a condition as a query of Elasticsearch and OpenSearch."""
+    query: dict[str, Any] | None = None
+    if condition is not None:
+        query = OPENSEARCH_FORM.filter(condition)
+    return query or {"match_all": {}}
+
+
+class _Elasticsearch(_Searchable):
     def _options(self, limit: int) -> dict[str, Any]:
         # Without it no search finds more than 50.
         return {"custom_query": partial(_with_candidates, limit)}
 
+    def _exists(self) -> bool:
+        return bool(self.store.client.indices.exists(index=self.store._store.index))
+
+    def _first(self, query: Any, *, size: int, **options: Any) -> Any:
+        return self.store.client.search(
+            index=self.store._store.index, query=query, size=size, **options
+        )
+
     def get(self, ids: Sequence[str]) -> list[Row]:
         reply = self.store.client.mget(index=self.store._store.index, ids=list(ids))
-        rows = []
-        for record in reply["docs"]:
-            if record.get("found"):
-                source = record["_source"]
-                metadata = source.get("metadata") or {}
-                name = own_row_id(metadata, record["_id"])
-                rows.append(Row(name, source.get("text", ""), metadata))
-        return rows
+        return _of_hits(reply["docs"])
 
 
 def _with_candidates(limit: int, body: dict[str, Any], _query: str | None) -> dict[str, Any]:
     """Return a query of Elasticsearch that compares as many candidates as it returns."""
     body["knn"]["num_candidates"] = limit
     return body
+
+
+class _OpenSearch(_Searchable):
+    vector_field = "vector_field"
+
+    def _put_embedded(
+        self,
+        texts: list[str],
+        vectors: list[list[float]],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+    ) -> None:
+        pairs = list(zip(texts, vectors, strict=True))
+        # It refuses more rows than 500, unless it is told how many there are.
+        self.store.add_embeddings(pairs, metadatas=metadatas, ids=ids, bulk_size=len(ids))
+
+    def _exists(self) -> bool:
+        return bool(self.store.client.indices.exists(index=self.store.index_name))
+
+    def _first(self, query: Any, *, size: int, **options: Any) -> Any:
+        body = {"query": query, "size": size}
+        return self.store.client.search(index=self.store.index_name, body=body, **options)
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        if not self._exists():
+            return []
+        return super().nearest(question, limit, condition)
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        if not self._exists():
+            return []
+        reply = self.store.client.mget(index=self.store.index_name, body={"ids": list(ids)})
+        return _of_hits(reply["docs"])
+
+    def _remove(self, ids: list[str]) -> None:
+        if self._exists():
+            super()._remove(ids)
+
+
+def _of_hits(records: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return records of Elasticsearch or OpenSearch as rows, without those that are not there."""
+    rows = []
+    for record in records:
+        if record.get("found"):
+            source = record["_source"]
+            metadata = source.get("metadata") or {}
+            name = own_row_id(metadata, record["_id"])
+            rows.append(Row(name, source.get("text", ""), metadata))
+    return rows
 
 
 class _Weaviate(_Known):
@@ -600,6 +688,7 @@ _CLASSES: dict[str, type[_Known]] = {
     "Milvus": _Milvus,
     "Pinecone": _Pinecone,
     "Elasticsearch": _Elasticsearch,
+    "OpenSearch of langchain-community": _OpenSearch,
     "Weaviate": _Weaviate,
 }
 

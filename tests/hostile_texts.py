@@ -483,4 +483,7 @@ def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -
         longest <= _MOST_GROWTH * long
     ):  # one step, such as a limit above which a text is read in another way
         return ""
-    return f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}, {longest:.3f} s for {16 * size:,}"
+    return (
+        f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}, {longest:.3f} "
+        f"s for {16 * size:,}"
+    )

@@ -177,7 +177,8 @@ def test_a_store_knows_its_model_by_name(tmp_path):
     encoder.name = "/models/all-MiniLM-L6-v2"
     with pytest.raises(
         EncoderMismatchError,
-        match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one, .* say so .*: name='{model}' of Sent",
+        match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one, .* "
+        f"say so .*: name='{model}' of Sent",
     ):
         UnitStore(tmp_path, encoder=encoder)
 

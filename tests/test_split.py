@@ -191,7 +191,8 @@ def test_characters_count_where_no_spaces_are_written():
 
 
 LINES = st.sampled_from(
-    f"¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes on.¦and on¦{'x' * 210}¦"
+    "¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes "
+    f"on.¦and on¦{'x' * 210}¦"
     "漢字。漢字¦Dr. No (see p. 5).[3] 😀¦\0¦\t\u00a0é.¦T\u2028U.\x0c¦".split("¦")
 )
 DOCUMENTS = st.tuples(

@@ -14,7 +14,8 @@ PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text])
 
 def document(number):
     return Document(
-        f"Town {number} lies on hill {number}. It has {number} gates.\n\n<!-- Later. -->\n\nIt burned.",
+        f"Town {number} lies on hill {number}. It has {number} gates.\n\n<!-- Later. -->\n\n"
+        "It burned.",
         id=f"doc{number}",
     )
 

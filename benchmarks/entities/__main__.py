@@ -97,10 +97,8 @@ def entities(given: FactoidQA, questions: Sequence[Question], work: Path) -> lis
     folder = work / "entities"
     articles = [[article.title, article.text] for article in given.articles]
     timed("benchmarks.entities.retrieval:build", articles=articles, folder=str(folder))
-    texts, titles = (
-        [question.text for question in questions],
-        [question.title for question in questions],
-    )
+    texts = [question.text for question in questions]
+    titles = [question.title for question in questions]
     found = []
     for linker, annotated in (("annotations", titles), ("TitleLinker", None)):
         for words in WORDS:

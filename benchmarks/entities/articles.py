@@ -33,7 +33,9 @@ from factoid.entities.articles.article import Record
 from factoid.entities.articles.names import name_key
 
 _VOCABULARY = 50_000
-_WORDS, _SPREAD = 400, 0.8  # mean and log-normal spread of an article's length
+# mean and log-normal spread of an article's length
+_WORDS = 400
+_SPREAD = 0.8
 _LINKS = 10
 _CHUNK = 500  # articles made at a time
 _QUESTION = 78  # n-grams of a question of twelve words
@@ -109,7 +111,8 @@ def build(path: Path, articles: int) -> dict[str, Any]:
         len(record.text.encode()) for record in Synthetic(sample) if isinstance(record, Article)
     ]
     making = (time.perf_counter() - started) / sample * articles
-    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    started = time.perf_counter()
     report = build_articles(path, source, progress=sys.stderr.isatty())
     after = resource.getrusage(resource.RUSAGE_SELF)
     return {

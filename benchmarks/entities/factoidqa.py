@@ -77,13 +77,17 @@ def read(folder: Path) -> FactoidQA:
         raise FileNotFoundError(f"{folder} holds no */{_PAIRS}")
     found: dict[tuple[str, str], list[list[str]]] = {}
     articles: dict[str, Article] = {}
-    rows, left_out = 0, Counter[str]()
+    rows = 0
+    left_out = Counter[str]()
     for file in files:
         own = {path: _article(path) for path in sorted(file.parent.glob("data/*/*.txt.clean"))}
         articles |= {article.title: article for article in own.values()}
         for number, row in _rows(file):
             rows += 1
-            title, question, answer, article = canonical_title(row[0]), row[1], row[2], row[5]
+            title = canonical_title(row[0])
+            question = row[1]
+            answer = row[2]
+            article = row[5]
             path = file.parent / f"{article}.txt.clean"
             if path not in own or own[path].title != title:
                 raise ValueError(f"{file}, line {number}: no article {title!r} in {article!r}")

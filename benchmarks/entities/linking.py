@@ -122,7 +122,8 @@ def timed_links(
     """
     for text in texts[:200]:
         linker.link(text)
-    found, milliseconds = [], []
+    found = []
+    milliseconds = []
     for text in texts:
         start = clock()
         found.append(linker.link(text))
@@ -261,7 +262,8 @@ def _strict(
                 if not hit
             ]
             print(text, "| wrong:", wrong)
-    precision, recall = right / max(1, said), right / gold
+    precision = right / max(1, said)
+    recall = right / gold
     f1 = 2 * precision * recall / max(1e-9, precision + recall)
     counts = f"{gold} | {said} | {spans} | {held} | {ambiguous}"
     print(f"| {label} | {counts} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")

@@ -37,7 +37,8 @@ def main() -> None:
     add_into(parser)
     arguments = parser.parse_args()
     # Those of the command whose store it is.
-    arguments.more, arguments.encoder = None, False
+    arguments.more = None
+    arguments.encoder = False
     with tempfile.TemporaryDirectory() as folder, into(arguments.into, "unseen"):
         linker = make_linker(arguments, Path(folder) / "all", all_titles(arguments, listed=False))
         print(

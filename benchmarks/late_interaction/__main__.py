@@ -42,7 +42,8 @@ from factoid.store.token_cache import TokenDtype
 
 PASSAGES = 100
 DTYPES: tuple[TokenDtype, ...] = ("float32", "float16", "int8")
-ENCODED, PEER = "encode each time", "LlamaIndex ColbertRerank"
+ENCODED = "encode each time"
+PEER = "LlamaIndex ColbertRerank"
 TABLE = "late-interaction"
 
 
@@ -143,10 +144,8 @@ def texts(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Return passages, and a query for each use."""
     count = max(5, len(DTYPES) + arguments.queries * arguments.rounds)
     if arguments.squad is None:
-        random, words = (
-            np.random.default_rng(0),
-            "the tower bridge harbour leans sank opened in by of a large old river".split(),
-        )
+        random = np.random.default_rng(0)
+        words = "the tower bridge harbour leans sank opened in by of a large old river".split()
 
         def sentence() -> str:
             return " ".join(random.choice(words, 18)).capitalize() + "."
@@ -168,11 +167,9 @@ class Known:
     """
 
     def __init__(self, encoder: LateInteractionEncoder, known: Mapping[str, TokenVectors]) -> None:
-        self.encode_query, self.fingerprint, self._known = (
-            encoder.encode_query,
-            encoder.fingerprint,
-            known,
-        )
+        self.encode_query = encoder.encode_query
+        self.fingerprint = encoder.fingerprint
+        self._known = known
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
         return [self._known[text] for text in texts]
@@ -239,9 +236,11 @@ def compared(
     passages: Sequence[str],
     queries: Sequence[str],
 ) -> Stored:
-    errors, same = [], []
+    errors = []
+    same = []
     for query in queries:
-        expected, hits = exact.rank(query, passages), ranker.rank(query, passages)
+        expected = exact.rank(query, passages)
+        hits = ranker.rank(query, passages)
         scores = {(hit.position, hit.unit.start): hit.score for hit in expected}
         errors += [abs(hit.score - scores[hit.position, hit.unit.start]) for hit in hits]
         same.append(

@@ -106,7 +106,10 @@ def peer_scores(
 
     hidden = _hidden_states(folder)
     states = [hidden(text) for text in passages]
-    differences, means, orders, first = [], [], [], []
+    differences = []
+    means = []
+    orders = []
+    first = []
     for query, peer in scores.items():
         own = hidden(query)
         differences.append(np.abs(peer - [(own @ of.T).max(axis=1).mean() for of in states]).max())
@@ -128,7 +131,8 @@ def _hidden_states(folder: Path) -> Callable[[str], np.ndarray]:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def states(text: str) -> np.ndarray:
         with torch.no_grad():

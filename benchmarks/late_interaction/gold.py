@@ -40,18 +40,16 @@ def read_expertqa(file: Path) -> GoldAnswers:
     whose support experts called complete, and the gold citations of a claim are its own evidence.
     Answers with fewer than two texts leave nothing to choose.
     """
-    answers, systems, left_out = (
-        [],
-        [],
-        dict.fromkeys(
-            (
-                "answers without evidence texts",
-                "answers with one text",
-                "answers without a supported claim",
-                "claims not supported",
-            ),
-            0,
+    answers = []
+    systems = []
+    left_out = dict.fromkeys(
+        (
+            "answers without evidence texts",
+            "answers with one text",
+            "answers without a supported claim",
+            "claims not supported",
         ),
+        0,
     )
     for line in file.read_text(encoding="utf-8").splitlines():
         for system, answer in json.loads(line)["answers"].items():
@@ -84,7 +82,8 @@ def read_clapnq(file: Path) -> GoldAnswers:
 
     They were selected for an answer as a whole, which therefore counts as one sentence.
     """
-    answers, left_out = [], {"answers without selected sentences": 0}
+    answers = []
+    left_out = {"answers without selected sentences": 0}
     for line in file.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         [passage] = entry["passages"]

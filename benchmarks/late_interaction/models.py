@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-SEED, DIM = 0, 128
+SEED = 0
+DIM = 128
 _SETTINGS = {
     "query_maxlen": 32,
     "doc_maxlen": 180,

@@ -69,22 +69,20 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
         json.loads((folder / f"{name}.{split}.json").read_text(encoding="utf-8"))
         for name in ("document_clusters", "propositions", "relationships")
     )
-    sentences = {
-        (cluster["cluster_id"], document["document_id"], number): sentence
-        for cluster in clusters
-        for document in cluster["documents"]
-        for number, sentence in enumerate(document["sentences"])
-        if "sentence_text" in sentence
-    }
+    sentences = {}
+    for cluster in clusters:
+        for document in cluster["documents"]:
+            for number, sentence in enumerate(document["sentences"]):
+                if "sentence_text" in sentence:
+                    place = (cluster["cluster_id"], document["document_id"], number)
+                    sentences[place] = sentence
     left_out = Counter[str]()
     targets: dict[Place, dict[Part, Fact]] = {}
     for entry in segmented:
-        parts = [
-            _tokens(proposition)
-            for response in entry["segmentation_responses"]
-            if response["is_reference_response"]
-            for proposition in response.get("propositions", ())
-        ]
+        parts: list[Part] = []
+        for response in entry["segmentation_responses"]:
+            if response["is_reference_response"]:
+                parts += map(_tokens, response.get("propositions", ()))
         place = _place(entry["sentence_id"]["cluster_id"], entry["sentence_id"])
         if place in sentences:
             targets[place] = {part: _fact(place, sentences[place], part) for part in parts}
@@ -92,11 +90,9 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
             left_out["propositions without text"] += len(parts)
     labels: dict[tuple[Place, Part], dict[str, None]] = {}
     for entry in related:
-        raters, cluster, hypothesis = (
-            entry["relationship_responses"],
-            entry["cluster_id"],
-            entry["hypothesis_proposition"],
-        )
+        raters = entry["relationship_responses"]
+        cluster = entry["cluster_id"]
+        hypothesis = entry["hypothesis_proposition"]
         entailing = [rater for rater in raters if rater.get("relationship") == _ENTAILS]
         if 2 * len(entailing) <= len(raters):
             continue

@@ -31,9 +31,16 @@ from factoid.training.rankers.settings import FitSettings, RankerSettings
 from factoid.training.rankers.train import train_ranker
 from factoid.words import stands_in
 
-WAYS, ROUNDS, MOST_WORDS, PROJECTION = 2, 3, 130, 128
-TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 1000, 10
-CURVE_QUESTIONS, CURVE_STEPS = 120, 115  # of the first articles, whose paragraphs are few
+WAYS = 2
+ROUNDS = 3
+MOST_WORDS = 130
+PROJECTION = 128
+TEST_ARTICLES = 8
+TEST_QUESTIONS = 1000
+DEPTH = 10
+# of the first articles, whose paragraphs are few
+CURVE_QUESTIONS = 120
+CURVE_STEPS = 115
 # "untrained": before the first step; "teacher": both losses, the sentences scored by a
 # cross-encoder, not by labels.
 VARIANTS = ("untrained", "passages", "both", "teacher")
@@ -102,7 +109,8 @@ def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExam
     """Return training examples and test cases, of different articles, from files where they are
     there.
     """
-    training, test = folder / "examples.jsonl", folder / "cases.json"
+    training = folder / "examples.jsonl"
+    test = folder / "cases.json"
     if not (training.exists() and test.exists()):
         learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
         write_examples(

@@ -20,8 +20,12 @@ _CHAPTER = re.compile(
     r")?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
 )
 _BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
-_CHARS, _WORDS, _LEAD_CHARS, _DEPTH = 80, 10, 200, 3
-_STRONG_LEVEL, _QUESTION_LEVEL = 7, 8
+_CHARS = 80
+_WORDS = 10
+_LEAD_CHARS = 200
+_DEPTH = 3
+_STRONG_LEVEL = 7
+_QUESTION_LEVEL = 8
 
 
 def earlier_headings(lines: Sequence[Line], _: bool) -> list[Heading]:

@@ -31,7 +31,9 @@ from factoid.units import Unit
 _HERE = Path(__file__).parent
 _ENCYCLOPEDIA = _HERE.parents[1] / "examples" / "data" / "encyclopedia"
 _JUDGEMENTS = _HERE / "judgements.tsv"
-_EVERY, _CHARACTERS = 3, 6000  # FactoidQA: every third article, its beginning
+# FactoidQA: every third article, its beginning
+_EVERY = 3
+_CHARACTERS = 6000
 _APART = re.compile(r" ([,.;:!?)]|'s\b|'(?= )|n't\b)")
 _PRONOUNS = frozenset("he his she her it its they their".split())
 
@@ -117,7 +119,9 @@ def resolutions(
     _Recorder.log = []
     propositionizer.propositionize([passage])
     text = " ".join(passage.text.split())
-    found, left, cursor = [], 0, 0
+    found = []
+    left = 0
+    cursor = 0
     for tree, mentions in _Recorder.log:
         cursor = max(text.find(tree.source, cursor), 0)
         offset = cursor

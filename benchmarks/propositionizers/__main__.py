@@ -198,14 +198,12 @@ def table(
     columns = ["passages/s", "× loop", "CPU s/passage", "× loop", "peak GiB", "tokens/step"]
     columns += ["GPU GiB", "GPU busy", "hours for 41.4 M"] if on_gpu or arguments.dry_run else []
     lines = [f"\nflan-t5-{size}", f"{'':52}" + "".join(f"{name:>18}" for name in columns)]
-    medians = {
-        name: {
-            key: statistics.median(run[key] for run in runs)
-            for key in runs[0]
-            if runs[0][key] is not None
-        }
-        for name, runs in measured.items()
-    }
+    medians: dict[str, dict[str, float]] = {}
+    for name, runs in measured.items():
+        medians[name] = {}
+        for key, value in runs[0].items():
+            if value is not None:
+                medians[name][key] = statistics.median(run[key] for run in runs)
     loop = medians.get("loop")
     for name, found in medians.items():
         label = CONTESTANTS[name].format(dtype=arguments.dtype, quantized=quantized)

@@ -50,9 +50,11 @@ def run(task: Task) -> None:
     given = material.passages(texts, task.count, task.words)
     work = _syntax(given) if task.contestant == "syntax" else _seq2seq(task, given)
     with _Utilisation(task.device) as utilisation:
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall = time.perf_counter()
+        cpu = time.process_time()
         steps = work()
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        wall = time.perf_counter() - wall
+        cpu = time.process_time() - cpu
     measured = {"wall": wall / len(given), "cpu": cpu / len(given), "peak": _peak(), "steps": steps}
     print(json.dumps(measured | utilisation.found))
 

@@ -198,10 +198,8 @@ class Bench:
             (500, "{title}: {text}", " under their title"),
         ):
             chunks = Chunks(self.corpus.documents, size, self.encoder, template)
-            by_cosine, by_words = (
-                chunks.by_cosine(self.queries, FETCHED),
-                chunks.by_words(texts, FETCHED),
-            )
+            by_cosine = chunks.by_cosine(self.queries, FETCHED)
+            by_words = chunks.by_words(texts, FETCHED)
             for note_of_way, ranked in (
                 ("cosine", by_cosine),
                 ("BM25 (bm25s)", by_words),
@@ -266,9 +264,11 @@ def print_seconds(
     """Print what propositions cost beside vectors of the passages."""
     passages = units[Granularity.PASSAGE]
     propositionizer.propositionize(passages[:1])  # loads the parser
-    began, worked = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
+    worked = time.process_time()
     decompose(passages, propositionizer)
-    seconds, work = time.perf_counter() - began, time.process_time() - worked
+    seconds = time.perf_counter() - began
+    work = time.process_time() - worked
     began = time.perf_counter()
     encoder.encode_units([with_heading(unit, template) for unit in passages])
     ratio = seconds / (time.perf_counter() - began)

@@ -108,7 +108,8 @@ def read_squad(path: Path) -> Corpus:
 
     Questions without an answer (SQuAD 2.0) are left out.
     """
-    documents, questions = [], []
+    documents = []
+    questions = []
     for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
             document = Document(

@@ -73,7 +73,8 @@ def main() -> None:
         if texts not in measured:
             measured[texts] = measure(corpus, units, encoder, template)
         results[template] = measured[texts]
-    recalls, words = [f"R@{k}" for k in CUTS], [f"{words} words" for words in BUDGETS]
+    recalls = [f"R@{k}" for k in CUTS]
+    words = [f"{words} words" for words in BUDGETS]
     for place, (name, columns) in enumerate(
         (
             ("propositions alone", recalls),

@@ -152,7 +152,7 @@ _REST_PATTERNS = (
         r"|^:[\w-]+:$",
     ),
     (DIRECTIVE, r"(?<![\w:]):[A-Za-z][\w:+.-]*:(?=`)|(?<=`):[a-z]+:"),
-    (TARGET, r"(?<=`)[^`<]*(?P<alt>)<[^<>`]+>(?=`)|(?<=:`)~[\w.-]*\.(?=\w+(?:\(\))?`)"),
+    (TARGET, r"(?<=`)[^`<]*(?P<alt>)<[^<>`]+>(?=`)|(?<=:`)~[\w.:-]*\.(?=\w+(?:\(\))?`)"),
 )
 
 
@@ -269,7 +269,8 @@ class Source:
         column = 0  # of the opening fence
         at = 0
         for line in self.text.splitlines(keepends=True):
-            start, at = at, at + len(line)
+            start = at
+            at = at + len(line)
             if start < self.start:
                 continue
             stripped = line.strip(" \t>\r\n")
@@ -297,7 +298,8 @@ class Source:
             match = _FENCE.match(line)
             if match is None:
                 continue
-            mark, info = match["mark"], match["info"]
+            mark = match["mark"]
+            info = match["info"]
             directive = _DIRECTIVE_INFO.match(info)
             name = directive["name"].lower() if directive else ""
             if (

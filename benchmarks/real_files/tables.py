@@ -92,7 +92,8 @@ def is_named(row: Row, propositions: Sequence[str]) -> bool:
 
 
 def _pipe_rows(source: Source) -> Iterator[Row]:
-    definitions = "\n".join(match[0] for match in _DEFINITION.finditer(source.text))
+    lines_of_definitions = [match[0] for match in _DEFINITION.finditer(source.text)]
+    definitions = "\n".join(line for line in lines_of_definitions if not rendered(line))
     lines = source.text.split("\n")
     starts = [0]
     for line in lines:

@@ -124,7 +124,8 @@ def treebank(folder: Path, part: str) -> Iterator[Case]:
             starts = any(line.startswith(("# newdoc", "# newpar")) for line in lines)
             if sentences and (starts if has_paragraphs else len(sentences) == GROUP):
                 yield _joined(sentences, spaces)
-                sentences, spaces = [], []
+                sentences = []
+                spaces = []
             sentence = next(
                 (line[9:] for line in lines if line.startswith("# text = ")), ""
             ).strip()

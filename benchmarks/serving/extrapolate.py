@@ -3,7 +3,7 @@ money.
 
 Latency. A search is some calls to all shards, one after another. The time of one shard in a call
 for the nearest rows grows with the rows of a shard: `t(n) = a + b · ln n` for a graph, `a + b · n`
-where all are compared, fitted to the medians at all sizes that were measured. Calls for the rows of
+where all are compared, fitted to the means at all sizes that were measured. Calls for the rows of
 some parents, or by id, go through an index of keys and stay as they are at the largest size. How
 the time of one shard varies is taken from what was measured there: each time, divided by the median
 of its size. A call over S shards takes the largest of S such factors, drawn anew; what lies between
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.serving.fan_out import NEAREST
+from benchmarks.serving.fan_out import BY_ID, UNDER
 from benchmarks.serving.measured import Measured, Searches
 
 ROUNDS = 200
@@ -112,12 +112,12 @@ def _percentiles(
             continue
         calls = len(times) / asked
         factors = _factors(measured, kind)
-        median = float(np.median(times))
-        if kind == NEAREST or kind not in (NEAREST, "under", "by id"):
-            median = max(median, _fitted(engine.growth, measured, kind, rows))
+        mean = float(np.mean(times))
+        if kind not in (UNDER, BY_ID):
+            mean = max(mean, _fitted(engine.growth, measured, kind, rows))
         for _ in range(round(calls)):
             slowest = random.choice(factors, (count, shards)).max(axis=1)
-            total += median * slowest + network.round_trip
+            total += mean * slowest + network.round_trip
     sent = np.mean(largest.rows_sent) * shards * network.row_bytes
     total += 1000 * sent * 8 / (network.gigabits * 1e9)
     percentiles = np.percentile(total, [50, 95, 99])
@@ -137,26 +137,26 @@ def _merging(measured: Sequence[Searches], shards: int) -> float:
 
 
 def _factors(measured: Sequence[Searches], kind: str) -> Floats:
-    """Return how the times of one shard vary around their median."""
+    """Return how the times of one shard vary around their mean."""
     factors = []
     for searches in measured:
         times = np.ravel(searches.calls.get(kind, []))
         if len(times):
-            factors.append(times / np.median(times))
+            factors.append(times / np.mean(times))
     return np.concatenate(factors)
 
 
 def _fitted(growth: str, measured: Sequence[Searches], kind: str, rows: float) -> float:
     """Return the milliseconds of one shard with so many rows."""
     sizes = []
-    medians = []
+    means = []
     for searches in measured:
         times = np.ravel(searches.calls.get(kind, []))
         if len(times):
             sizes.append(searches.rows)
-            medians.append(float(np.median(times)))
+            means.append(float(np.mean(times)))
     scale = np.log if growth == "log" else np.asarray
-    slope, start = np.polyfit(scale(np.array(sizes)), medians, 1)
+    slope, start = np.polyfit(scale(np.array(sizes)), means, 1)
     return float(start + max(slope, 0.0) * scale(np.array(rows)))
 
 

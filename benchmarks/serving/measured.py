@@ -22,6 +22,8 @@ from factoid.store.database.snapshot import StoredUnit
 K = 5
 SCORES = {"default score": None, "units alone": Weights(0, 0)}
 _BATCH = 250  # documents that are loaded together
+_LEAST = 8  # questions: of many shards fewer are asked, since each gives a time for each shard
+_WARM_UP = 4  # questions
 _OWN = "own"  # the one call of a search of our own store
 
 
@@ -76,12 +78,14 @@ def measure(engine: Any, made: Made, counts: Sequence[int]) -> Measured:
         Rates("load", "units"),
         Rates("index", "units"),
     )
+    questions = made.questions
     for count in counts:
         stores = fill(engine, made, count, result)
         rows = made.count / count
         for name, weights in SCORES.items():
             searches = Searches(name, count, rows)
-            ask(stores, made, weights, searches, engine.clock)
+            asked = questions[: max(_LEAST, len(questions) // count)]
+            ask(stores, made, asked, weights, searches, engine.clock)
             result.searches.append(searches)
             print(
                 f"  {engine.label}, {count} shards, {name}: {np.median(searches.alone):.1f} ms",
@@ -133,9 +137,14 @@ def batches(made: Made, ids: Sequence[str]) -> Iterator[LoadedDocuments]:
 
 
 def ask(
-    stores: Sequence[Any], made: Made, weights: Weights | None, into: Searches, clock: Clock
+    stores: Sequence[Any],
+    made: Made,
+    questions: Sequence[str],
+    weights: Weights | None,
+    into: Searches,
+    clock: Clock,
 ) -> None:
-    """Ask all questions, after some to warm up."""
+    """Ask questions, after some to warm up."""
     search: Any = partial(_own_search, clock=clock)
     target: Any = stores
     if isinstance(stores[0], ExistingStore):
@@ -144,10 +153,10 @@ def ask(
         fan_out = FanOut([store.collection for store in stores], clock)
         target = ExistingStore(fan_out, first.encoder, read_words=False)
     warm_up = Searches(into.score, into.shards, into.rows)
-    for question in made.questions[:10]:
+    for question in made.questions[-_WARM_UP:]:
         search(target, question, weights, warm_up)
     clock.refresh()
-    for question in made.questions:
+    for question in questions:
         search(target, question, weights, into)
 
 

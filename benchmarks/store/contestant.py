@@ -79,8 +79,12 @@ class Entry:
         remark: str = "",
         faults: dict[str, str] | None = None,
     ) -> None:
-        self.label, self.where, self.packages = label, where, packages
-        self.built_by, self.remark, self.faults = built_by, remark, faults or {}
+        self.label = label
+        self.where = where
+        self.packages = packages
+        self.built_by = built_by
+        self.remark = remark
+        self.faults = faults or {}
 
     def missing(self) -> list[str]:
         """Return the distributions that are not installed."""

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
-YEARS, CATEGORIES, AUTHORS = 1000, 100, 10_000
+YEARS = 1000
+CATEGORIES = 100
+AUTHORS = 10_000
 _BATCH = 10_000  # units, about
 _EXTRA_SIZE = 5  # units of each passage that is added later
 
@@ -79,7 +81,8 @@ class Corpus:
 
     def batches(self, *, extra: bool = False) -> Iterator[Batch]:
         """Yield the corpus in batches of whole passages, or what is added later as one."""
-        starts, parents = self.column("starts"), self.column("parents")
+        starts = self.column("starts")
+        parents = self.column("parents")
         first, last = (self.passages, len(starts) - 1) if extra else (0, self.passages)
         while first < last:
             end = int(np.searchsorted(starts, starts[first] + _BATCH, side="right")) - 1

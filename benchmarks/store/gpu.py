@@ -32,7 +32,8 @@ _K = 10
 def main() -> None:
     arguments = parse()
     if arguments.dry_run:
-        arguments.vectors, arguments.rounds = 20_000, 1
+        arguments.vectors = 20_000
+        arguments.rounds = 1
     device = arguments.device.split(",")
     present = count_gpus()
     print(
@@ -75,7 +76,8 @@ def row(
     if gpu is None:
         return f"{cpu:,.1f} | no GPU | | | "
     fast = batch / statistics.median(times["gpu"])
-    (scores, ids), (others, other_ids) = found["cpu"], found["gpu"]
+    (scores, ids) = found["cpu"]
+    (others, other_ids) = found["gpu"]
     same = np.mean(
         [len(np.intersect1d(one, two)) / _K for one, two in zip(ids, other_ids, strict=True)]
     )

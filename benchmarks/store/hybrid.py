@@ -36,7 +36,10 @@ import numpy as np
 
 from factoid import Granularity, Unit, UnitStore, Weights
 
-_FACTS, _WORDS, _BLOCK, _K = 4, 60, 4000, 10
+_FACTS = 4
+_WORDS = 60
+_BLOCK = 4000
+_K = 10
 _SEVERAL = 10  # of so many queries, slow searches answer one
 SEARCHES: dict[str, dict[str, Any]] = {
     "propositions": {"weights": Weights(0, 0)},
@@ -72,7 +75,9 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         UnitStore(folder, encoder=None, granularities=["passage", "proposition"]) as store,
     ):
-        passages, propositions, blocks = [], [], []
+        passages = []
+        propositions = []
+        blocks = []
         for start in range(0, arguments.passages, _BLOCK):
             units, vectors = block(
                 generator, start, min(_BLOCK, arguments.passages - start), arguments.dim
@@ -182,7 +187,8 @@ def qdrant(corpus: Corpus) -> Iterator[tuple[str, Search]]:
     """Yield Qdrant's dense search, and its fusion with BM25's weights."""
     from qdrant_client import QdrantClient, models
 
-    client, name = QdrantClient(":memory:"), "units"
+    client = QdrantClient(":memory:")
+    name = "units"
     client.create_collection(
         name,
         vectors_config={
@@ -243,11 +249,13 @@ def block(
     words = ["".join(pair) for pair in itertools.product(syllables, repeat=2)][:800]
     chances = 1 / np.arange(2, len(words) + 2)
     drawn = generator.choice(len(words), (count, _WORDS), p=chances / chances.sum())
-    units, vectors = [], []
+    units = []
+    vectors = []
     for number, row in enumerate(drawn, start):
         text = [words[place] for place in row]
         base = generator.normal(size=dim)
-        own, length = f"{number}", _WORDS // _FACTS
+        own = f"{number}"
+        length = _WORDS // _FACTS
         units.append(unit(own, " ".join(text), Granularity.PASSAGE, own))
         vectors.append(base)
         for fact in range(_FACTS):

@@ -42,8 +42,11 @@ KINDS = (
     "IVF*,SQ8",
     "IVF*,RaBitQ",
 )
-LISTS, PROBES = 65_536, 64  # of inverted lists at 257 million
-_SQUAD_LISTS, _SQUAD_PROBES = 64, 16
+# of inverted lists at 257 million
+LISTS = 65_536
+PROBES = 64
+_SQUAD_LISTS = 64
+_SQUAD_PROBES = 16
 _GIB = 2**30
 
 
@@ -211,7 +214,8 @@ def extrapolated(measured: list[Measured]) -> str:
     for own in measured:
         if own.large is None:
             continue
-        small, large = _point(own.chosen), _point(own.large)
+        small = _point(own.chosen)
+        large = _point(own.large)
         lists = LISTS if large.lists else 0
         at = partial(
             seconds_at, PROPOSITIONS, small, large, lists=lists, probes=PROBES if lists else 0

@@ -130,12 +130,10 @@ def _texts(data: Path) -> Iterator[str]:
 
 def _questions(data: Path) -> list[str]:
     squad = json.loads((data / "squad-v1.1-dev" / "dev-v1.1.even.json").read_text(encoding="utf-8"))
-    questions = [
-        question["question"]
-        for article in squad["data"]
-        for paragraph in article["paragraphs"]
-        for question in paragraph["qas"][:2]
-    ]
+    questions = []
+    for article in squad["data"]:
+        for paragraph in article["paragraphs"]:
+            questions += [question["question"] for question in paragraph["qas"][:2]]
     lines = (data / "clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl").open(encoding="utf-8")
     questions += [json.loads(line)["input"] for line in lines]
     return questions[::3]

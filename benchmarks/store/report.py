@@ -92,10 +92,8 @@ def _searches(
     for name in names:
         cells = []
         for operation in operations:
-            own, base = (
-                searched[name][operation.name],
-                searched.get(BASELINE, {}).get(operation.name),
-            )
+            own = searched[name][operation.name]
+            base = searched.get(BASELINE, {}).get(operation.name)
             base = base if base and base.rates and name != BASELINE else None
             fault = CONTESTANTS[name].fault(operation) if own.right < _WRONG else ""
             cells.append(own.cannot or fault or _cell(own, base))

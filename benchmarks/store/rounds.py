@@ -117,7 +117,9 @@ def _turn(
     try:
         answer = process.do("run", name=operation.name, asked=_plain(chosen), calls=calls)
     except Failed as reason:
-        own.cannot, own.rates, own.answers = str(reason), [], []
+        own.cannot = str(reason)
+        own.rates = []
+        own.answers = []
         return
     own.rates.append(calls * (BATCH if operation.batch else 1) / answer["seconds"])
     own.took += answer["took"]

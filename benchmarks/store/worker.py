@@ -22,7 +22,8 @@ class Worker:
     """Carries out commands; each returns what becomes JSON."""
 
     def __init__(self, name: str, corpus: Path, folder: Path) -> None:
-        self.corpus, self.folder = Corpus.read(corpus), folder
+        self.corpus = Corpus.read(corpus)
+        self.folder = folder
         self.queries = self.corpus.column("queries")
         self.contestant = CONTESTANTS[name].make()
 
@@ -42,7 +43,8 @@ class Worker:
         }
 
     def open(self) -> dict[str, Any]:
-        before, began = peak(), time.perf_counter()
+        before = peak()
+        began = time.perf_counter()
         self.contestant.open(self.folder, self.corpus)
         self.contestant.units(self.queries[-1], K)
         return {"seconds": time.perf_counter() - began, "imports": before}
@@ -52,7 +54,8 @@ class Worker:
         operation = next(operation for operation in OPERATIONS if operation.name == name)
         given = [Asked(query, condition and Condition(*condition)) for query, condition in asked]
         call = self._call(operation, given)
-        answers, took = [], []
+        answers = []
+        took = []
         for at in range(calls):
             began = time.perf_counter()
             answers.append(call(at))
@@ -83,10 +86,8 @@ class Worker:
         rows = [asked.query for asked in given]
         own = self.contestant
         if operation.batch:
-            block, ask = (
-                self.queries[rows],
-                own.units_batch if operation.kind == "units" else own.parents_batch,
-            )
+            block = self.queries[rows]
+            ask = own.units_batch if operation.kind == "units" else own.parents_batch
             return lambda _: ask(block, K)
         if operation.kind == "parents":
             return lambda at: own.parents(self.queries[rows[at]], K)
@@ -115,7 +116,8 @@ def main() -> None:
         command, options = json.loads(line)
         try:
             if worker is None:
-                worker, answer = Worker(command, *map(Path, options)), {}
+                worker = Worker(command, *map(Path, options))
+                answer = {}
             else:
                 answer = getattr(worker, command)(**options)
         except Unsupported as reason:

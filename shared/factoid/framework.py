@@ -73,7 +73,8 @@ from factoid.existing import (
     Row,
     known_store,
 )
-from factoid.existing.collection import chroma_ids, chroma_rows
+from factoid.existing.collection import chroma_ids, chroma_rows, scrolled
+from factoid.existing.conditions import QUERY as OPENSEARCH_FORM
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
 from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
 from factoid.existing.contract import ID as ID_KEY
@@ -185,6 +186,7 @@ __all__ = [
     "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
+    "OPENSEARCH_FORM",
     "PART_KINDS",
     "PASSAGE_KEY",
     "QUESTION_FIELD",
@@ -307,6 +309,7 @@ __all__ = [
     "require",
     "row_id",
     "scoped_row_id",
+    "scrolled",
     "seen_text",
     "split_heading",
     "split_names",

@@ -234,7 +234,10 @@ def long_docs(tmp_path):
     folder = tmp_path / "long"
     folder.mkdir()
     for name in ("Vasa", "Mars", "Fram"):
-        text = f"{name} was a ship of oak and had a crew of many men who came from the towns of the coast. "
+        text = (
+            f"{name} was a ship of oak and had a crew of many men who came from the towns of "
+            "the coast. "
+        )
         (folder / f"{name}.md").write_text(
             f"# {name}\n\n{text * 2}Old {name} sank near Lund{name}.\n"
         )

@@ -282,6 +282,15 @@ class TestElasticsearch:
 
         class _store:
             retrieval_strategy = None
+            index = "facts"
+
+        class client:
+            """An index that nobody has made yet, as far as listing goes."""
+
+            class indices:
+                @staticmethod
+                def exists(index):
+                    return False
 
         def similarity_search_by_vector_with_relevance_scores(
             self,

@@ -14,12 +14,15 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 SENTENCE = "The Vasa sank in 1628."
 PARAGRAPH = f"<w:p><w:r><w:t>{SENTENCE}</w:t></w:r></w:p>"
 TYPES = (
-    f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/>'
-    f'<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>'
+    f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="xml" '
+    'ContentType="application/xml"/>'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>'
 )
 RELATIONS = (
     f'<Relationships xmlns="{PACKAGE}/relationships">'
-    f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="word/document.xml"/></Relationships>'
+    f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" '
+    'Target="word/document.xml"/></Relationships>'
 )
 LAUGHS = (
     '<!DOCTYPE d [<!ENTITY a0 "lol">'
@@ -126,7 +129,10 @@ def pages(count, content, *, font=FONT, resources="", further=()):
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", font, content, *further]
     first = len(objects) + 1
     resources = f"/Font << /F1 3 0 R >> {resources}"
-    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << {resources} >> >>"
+    page = (
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << "
+        f"{resources} >> >>"
+    )
     kids = " ".join(f"{first + number} 0 R" for number in range(count))
     objects[1] = f"<< /Type /Pages /Count {count} /Kids [{kids}] >>"
     return objects + [page] * count

@@ -52,7 +52,8 @@ def test_an_archive_that_unpacks_to_much(tmp_path):
         assert path.stat().st_size < 200_000
         refused(
             path,
-            rf"{name}\.docx unpacks to more than 64,000,000 bytes of text and markup.* {advice('unpacked_bytes')}",
+            rf"{name}\.docx unpacks to more than 64,000,000 bytes of text and markup.* "
+            rf"{advice('unpacked_bytes')}",
         )
 
 
@@ -351,7 +352,10 @@ def test_a_long_stream(tmp_path, layers):
     filters = "/Filter [" + "/FlateDecode " * layers + "]"
     path = write_pdf(tmp_path / "a.pdf", bombs.pages(1, bombs.stream(data, filters)))
     assert path.stat().st_size < 200_000
-    message = rf"a\.pdf has a stream that unpacks to more than 64,000,000 bytes\. .*{advice('unpacked_bytes')}"
+    message = (
+        r"a\.pdf has a stream that unpacks to more than 64,000,000 bytes\. "
+        rf".*{advice('unpacked_bytes')}"
+    )
     refused(path, message)
     refused(path, message, HERE)
 
@@ -389,7 +393,8 @@ def test_small_pdfs_that_ask_for_all_memory(tmp_path, objects):
     assert path.stat().st_size < 1200
     refused(
         path,
-        rf"a\.pdf needs more than 600,000,000 bytes of memory to convert\. .*{advice('memory_bytes')}",
+        r"a\.pdf needs more than 600,000,000 bytes of memory to convert\. "
+        rf".*{advice('memory_bytes')}",
         SMALL_MEMORY,
     )
 

@@ -35,7 +35,22 @@ def texts(tmp_path, content, name="a.csv"):
             "Town,Sun\nVarn,5,wet,cold\nOlm\n",
             ["Town: Varn\nSun: 5\ncolumn 3: wet\ncolumn 4: cold", "Town: Olm"],
         ),
+        # a header of two rows, a rule below it, and a note below the table
+        (
+            ",2023,,2024,\n,Sun,Rain,Sun,Rain\nVarn,5,3,7,4\nOlm,2,1,3,2\n",
+            [
+                "Varn\n2023 / Sun: 5\n2023 / Rain: 3\n2024 / Sun: 7\n2024 / Rain: 4",
+                "Olm\n2023 / Sun: 2\n2023 / Rain: 1\n2024 / Sun: 3\n2024 / Rain: 2",
+            ],
+        ),
+        ("|Town|Sun|\n|---|--:|\n|Varn|5|\n", ["Town: Varn\nSun: 5"]),
+        (
+            "Town,Sun\nVarn,5\n\nSource: the mill,\n",
+            ["Town: Varn\nSun: 5", "Source: the mill"],
+        ),
+        ("Town\nVarn\n\nOlm\n", ["Town: Varn", "Town: Olm"]),
         # delimiters
+        ('"Town";"Sun, rain"\n"Varn";"1,5"\n', ["Town: Varn\nSun, rain: 1,5"]),
         ("Town|Sun\nVarn|5\n", ["Town: Varn\nSun: 5"]),
         ("|Town|Sun|\n|Varn|5|\n", ["Town: Varn\nSun: 5"]),
         ("Town\tSun\nVarn, old\t5\n", ["Town: Varn, old\nSun: 5"]),

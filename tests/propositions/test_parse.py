@@ -27,7 +27,8 @@ READABLE = {
     "reasoning with bullets": (f"<thinking>\n- {C}\n</thinking>\n- {A}\n- {B}", AB),
     "reasoning after some words": (f'Let me see. <reasoning>["{C}"]</reasoning> ["{A}", "{B}"]', AB),
     "reasoning in a channel": (
-        f'<|channel|>analysis<|message|>So ["{C}"]?<|end|><|start|>assistant<|channel|>final<|message|>["{A}", "{B}"]',
+        ('<|channel|>analysis<|message|>So '
+        f'["{C}"]?<|end|><|start|>assistant<|channel|>final<|message|>["{A}", "{B}"]'),
         AB,
     ),
     "reasoning in a channel without its marks": (f'analysisWe try ["{C}"].assistantfinal["{A}", "{B}"]', AB),

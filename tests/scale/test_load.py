@@ -14,6 +14,7 @@ import pytest
 from factoid import Document, UnitStore
 from factoid.cli import main
 from factoid.errors import EncoderMismatchError, InvalidInputError, UnreadableFileError
+from factoid.existing.contract import document_row_id
 from factoid.scale import Folder, read_shards, write_shard
 from factoid.scale.load import NamedEncoder, load_shards
 from factoid.testing import HashEncoder
@@ -276,6 +277,19 @@ def test_a_loaded_vector_store_answers_as_one_that_was_added_to(make, shards, tm
         assert [hit.score for hit in answer.hits] == pytest.approx(scores, abs=1e-6)
     added.add_documents(documents(60))
     assert added.last_report.unchanged == 61
+
+
+def test_a_document_that_lacks_a_part_is_written_again(built, tmp_path, caplog):
+    pytest.importorskip("langchain_core")
+    long = Document("Ledger page 99 about place99. " * 2_000, id="long")
+    add(built, [long])
+    folder = write_shards(built, tmp_path / "shards")
+    loaded = existing(in_memory(None))
+    load_shards(folder, loaded)
+    loaded.collection.remove([document_row_id("long", 1)])  # as if killed between two calls
+    assert load_shards(folder, loaded).documents == 1
+    assert loaded.verify() == []
+    assert loaded.documents(["long"]) == [long]
 
 
 def oracle_recipe(store):

@@ -83,6 +83,7 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
             "!!! warning Hot lids of the tank\n    They burn.\n",
             ["Hot lids of the tank", "They burn."],
         ),
+        ("!!! example of opening a lid\n    It shuts.\n", ["of opening a lid", "It shuts."]),
         ("!!! note inline end\n    It shuts.\n", ["It shuts."]),
         ('```x\n```\n<Frame>\n\t- <Badge text="New" />\n', ["- New"]),
     ],
@@ -144,6 +145,15 @@ def test_a_table_below_a_plain_list_does_not_go_on_from_its_last_item() -> None:
     ]
     [_, header, _] = read(f"- Prices:\n\n{table}", "plain")
     assert [lead.text for lead in header.leads] == ["Prices:"]
+
+
+@pytest.mark.parametrize("edge", ["", "|"])
+def test_bars_in_code_end_no_cell_of_a_table_with_fewer_columns(edge: str) -> None:
+    rows = ["Call|Value", ":---|:---", "get|`(a | b) -> any`<br>Gets it.", "set|`-`"]
+    text = "".join(f"{edge}{row}{edge}\n" for row in rows)
+    [_, first, second] = read(text, "markdown")
+    assert first.visible.text == "get | `(a | b) -> any` Gets it."
+    assert len(first.cells) == len(second.cells) == 2
 
 
 def test_definitions_of_links_are_known_in_the_whole_document() -> None:

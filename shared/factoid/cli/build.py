@@ -74,8 +74,7 @@ def build(
         str | None,
         option(
             "ADDRESS",
-            "Run on Ray Data: local starts it on this machine, auto and ray://HOST:10001 name a "
-            "cluster.",
+            "Run on Ray Data: local starts it on this machine, auto and HOST:PORT name a cluster.",
         ),
     ] = None,
     workers: Annotated[int, option("N", "With --ray: how many workers.")] = 2,

@@ -110,6 +110,17 @@ def chroma_ids(chroma: Any, where: Any) -> Iterator[str]:
         start += len(names)
 
 
+def scrolled(search: Callable[..., Any], client: Any) -> Iterator[Any]:
+    """Yield the hits of a search of Elasticsearch or OpenSearch, page by page.
+
+    `search` makes the first page, and takes the size of a page and how long a scroll is kept.
+    """
+    page = search(size=_PAGE, scroll="5m")
+    while page["hits"]["hits"]:
+        yield from page["hits"]["hits"]
+        page = client.scroll(scroll_id=page["_scroll_id"], scroll="5m")
+
+
 class Request(Protocol):
     """One call to a store."""
 

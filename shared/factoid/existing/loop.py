@@ -161,7 +161,7 @@ def nearest_parents(
             has_grown = True
         else:
             break
-    result.complete = yield from _is_end(kinds, row_filter, only, key, parents, may_exclude)
+    result.complete = yield from _is_end(kinds, row_filter, only, key, parents)
     result.is_exhausted = result.complete
 
 
@@ -171,10 +171,9 @@ def _is_end(
     only: Sequence[Tree],
     key: str,
     parents: Sequence[str],
-    may_exclude: bool,
 ) -> Steps[bool]:
     """Return whether the store says that there is no other parent."""
-    if not may_exclude or len(parents) > _MOST_EXCLUDED:
+    if key not in PARENT_KEYS.values() or len(parents) > _MOST_EXCLUDED:
         return False
     asked = condition(kinds, row_filter, *only, key=key, excluded=parents)
 

@@ -125,7 +125,7 @@ def add(
     with progress_bar(show=progress, unit=" documents", total=None, desc="adding") as bar:
         for batch in _batches(documents):
             digests = {document.id: writer.recipe.digest(document) for document in batch}
-            stored = yield from _known(list(digests))
+            stored = yield from known_documents(list(digests))
             changed = []
             for document in batch:
                 before = stored.get(document.id)
@@ -174,7 +174,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield list(batch.values())
 
 
-def _known(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:
+def known_documents(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:
     """Return stored documents by id; one whose rows are not whole counts as unknown."""
     try:
         documents = yield from stored_documents(ids)

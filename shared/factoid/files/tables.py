@@ -29,6 +29,7 @@ _SAMPLE_ROWS = 100
 _SAMPLE_CHARACTERS = 1_000_000
 _MOST_TITLES = 10  # rows above the header
 _NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
+_RULE = re.compile(r":?-{2,}:?")
 _LABEL_END = re.compile(r":(?!\S)|\n")
 # Values that name no column where all below have their form: a number, a day, an hour, an address.
 _VALUES = (
@@ -86,12 +87,16 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
     titles: list[str] = []
     header: list[list[str]] = []
     columns: _Columns | None = None
+    is_below_blank = False
     try:
         for row in reader:
             reading.size = 0
             cells = [cell.strip() for cell in row]
             if not any(cells):
+                is_below_blank = True
                 continue
+            if header and columns is None and _is_rule(cells):
+                continue  # below the header of a table in Markdown
             if len(titles) < above:
                 titles.append(", ".join(filter(None, cells)))
             elif len(header) < levels:
@@ -102,9 +107,11 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
                 )  # without a header, all names are made up
                 place = f":{reader.line_num + reading.skipped}"
                 title = ", ".join(titles)
-                yield TableRow(
-                    place, columns.named(cells), title, columns.stated, frozenset(columns.unnamed)
-                )
+                named = columns.named(cells)
+                if is_below_blank and len(named) == 1 and cells[0]:
+                    named = columns.note(cells[0])
+                yield TableRow(place, named, title, columns.stated, frozenset(columns.unnamed))
+            is_below_blank = False
         if header and columns is None:
             _Columns(_merged(header), delimiter)  # raises if two columns have one name
     except csv.Error as error:
@@ -115,9 +122,11 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 def row_text(row: TableRow) -> str:
     """Return a row as lines of "name: cell".
 
-    A first cell without a name, which names the row, stands alone.
+    A first cell without a name, which names the row, stands alone, and so does a note.
     """
     lines: list[str] = []
+    if len(row.cells) == 1 and not row.unnamed.isdisjoint(row.cells):
+        return next(iter(row.cells.values()))
     for name, cell in row.cells.items():
         names_row = (
             not lines
@@ -201,13 +210,19 @@ class _Columns:
                 result[self._name(place)] = cell
         return result
 
+    def note(self, text: str) -> dict[str, str]:
+        """Return a text below a table of several columns, such as its source, as the only cell."""
+        return {self._made_up(0) if len(self._names) > 1 else self._name(0): text}
+
     def _name(self, place: int) -> str:
         name = self._names[place] if place < len(self._names) else ""
-        if not name:
-            name = f"column {place + 1}"
-            while name in self.stated:
-                name += " (unnamed)"
-            self.unnamed[name] = None
+        return name or self._made_up(place)
+
+    def _made_up(self, place: int) -> str:
+        name = f"column {place + 1}"
+        while name in self.stated:
+            name += " (unnamed)"
+        self.unnamed[name] = None
         return name
 
 
@@ -239,9 +254,9 @@ def _parsed(lines: Iterable[str], delimiter: str) -> list[list[str]]:
 def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
     """Return what cuts most rows into the same number of cells.
 
-    Where that is the same, into more cells.
+    It stands beside all quotes around cells. Where that is the same, it cuts into more cells.
     """
-    best = (0.0, 0)
+    best = (False, 0.0, 0)
     chosen = prefer or _DELIMITERS[0]
     candidates: list[str] = [*prefer, *_DELIMITERS]
     for delimiter in candidates:
@@ -251,13 +266,28 @@ def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
         if not wide:
             continue
         width = max(wide, key=lambda width: (wide[width], width))
-        score = (wide[width] / total, width)
+        score = (_fits_quotes(sample, delimiter), wide[width] / total, width)
         if delimiter == prefer and wide[width] * 2 >= total:
             return delimiter
         if score > best:
             best = score
             chosen = delimiter
     return chosen
+
+
+def _fits_quotes(sample: Sequence[str], delimiter: str) -> bool:
+    """Return whether each quote around a cell stands beside the delimiter or at a row's end."""
+    try:
+        for _ in csv.reader(sample, delimiter=delimiter, strict=True, skipinitialspace=True):
+            pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)  # the sample ends within a cell
+    return True
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    """Return whether a row holds hyphens only."""
+    return all(_RULE.fullmatch(cell) for cell in cells if cell)
 
 
 def _title_rows(rows: Sequence[Sequence[str]]) -> int:
@@ -316,7 +346,7 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
     are_used = all(any(_cell(row, column) for row in rows[2:]) for column in unnamed)
     is_header = (
         are_used
-        and bool(header[0])
+        and (bool(header[0]) or all(_cell(row, 0) for row in rows[2:]))
         and not below[0]
         and not any(_NUMBER.fullmatch(cell) for cell in below if cell)
     )

@@ -138,16 +138,17 @@ class GrowingAnswer:
         if word:
             last = word.end()
         complete = []
-        for span, (following, _) in pairwise(spans):
-            if following < last:
+        for span, (start_of_next, _) in pairwise(spans):
+            if start_of_next < last:
                 complete.append(span)
         stretches = self._take(complete)
         # A further sentence ends in the text, but the next one has no whole word yet.
         waits = len(spans) > len(complete) + 1
-        self._may_end = self._is_due = False
         start = self._returned
         if not waits:
             start = max(start, len(self._text) - _NEXT_WORD)
+        self._may_end = False
+        self._is_due = False
         self._read(self._text[start:])
         self._forget([end for _, end in complete])
         return stretches
@@ -166,14 +167,16 @@ class GrowingAnswer:
 
     def _read(self, part: str) -> None:
         """Move to the state that the next part of the answer leads to."""
-        at = 0
+        behind_mark = 0
         if not self._may_end:
             boundary = _BOUNDARY.search(part)
-            self._may_end = boundary is not None
-            at = boundary.end() if boundary else len(part)
+            if boundary is not None:
+                self._may_end = True
+                behind_mark = boundary.end()
         elif not self._is_due:
             part = self._last + part  # which may end a word
-        self._is_due = self._is_due or (self._may_end and _WHOLE_WORD.search(part, at) is not None)
+        if self._may_end and _WHOLE_WORD.search(part, behind_mark):
+            self._is_due = True
         self._last = part[-1:]
 
     def _join(self) -> None:
@@ -206,29 +209,33 @@ class GrowingAnswer:
         """Return sentences with the text before them, and count them as returned."""
         if not spans:
             return []
-        source, shift = self._source()
-        others: list[Span] = []
-        for first, last, is_reasoning in _parts(source):
-            if is_reasoning:
-                others.append((first - shift, last - shift))
-                continue
-            part = read(source[first:last], "markdown")
-            blocks = []
-            for block in part:
-                if block.kind in ("heading", "code") or block.is_header:
-                    blocks.append(block)
-            others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
+        others = self._spans_of_no_prose()
         ends = [end for _, end in others]
         stretches = []
         for start, end in spans:
-            is_heading = _TABLE_RULE.match(self._text, end) is not None
-            # the first that ends behind the start of the sentence
-            other = bisect_right(ends, start)
-            is_prose = not is_heading and not (other < len(others) and others[other][0] < end)
+            # The first other span that ends behind the start of the sentence may touch it.
+            nearest = bisect_right(ends, start)
+            is_prose = nearest == len(others) or others[nearest][0] >= end
+            if _TABLE_RULE.match(self._text, end):
+                is_prose = False
             begin = self._returned
             self._returned = end
             stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose))
         return stretches
+
+    def _spans_of_no_prose(self) -> list[Span]:
+        """Return where reasoning, code, headings and headers of tables stand, in order."""
+        source, shift = self._source()
+        spans: list[Span] = []
+        for first, last, is_reasoning in _parts(source):
+            if is_reasoning:
+                spans.append((first - shift, last - shift))
+                continue
+            offset = first - shift
+            for block in read(source[first:last], "markdown"):
+                if block.kind in ("heading", "code") or block.is_header:
+                    spans.append((block.start + offset, block.end + offset))
+        return spans
 
     def _forget(self, ends: Sequence[int]) -> None:
         """Drop what was returned and does not matter any more.
@@ -242,8 +249,9 @@ class GrowingAnswer:
             if self._returned <= 2 * _CONTEXT:
                 return
             before = self._returned - _CONTEXT
-            line = self._text.rfind("\n", 0, before) + 1
-            start = line or max((end for end in ends if end <= before), default=self._returned)
+            start = self._text.rfind("\n", 0, before) + 1
+            if not start:
+                start = max((end for end in ends if end <= before), default=self._returned)
         source, shift = self._source()
         self._thought = open_reasoning(source, start + shift)
         self._fence = _open_fence(self._text, start, self._fence)

@@ -3,7 +3,7 @@
 `factoid.scale.shards` holds the format that both halves share; nothing but `ray=` needs Ray.
 """
 
-from factoid.scale.build import BuildReport, build
+from factoid.scale.building import BuildReport, build
 from factoid.scale.folders import Folder
 from factoid.scale.load import LoadReport, load_shards
 from factoid.scale.on_ray import RayOptions

@@ -109,9 +109,9 @@ def find_inputs(
 
 
 def _local_files(path: Path, follow_links: bool, without: Path | None) -> Iterator[InputFile]:
-    beside = []
+    beside: set[Path] = set()
     if without is not None and path.is_dir() and _is_below(without, path):
-        beside = [file.resolve() for file in visible_files(without.resolve())]
+        beside = {file.resolve() for file in visible_files(without.resolve())}
     for file in find_files([path], follow_links=follow_links, more_endings=_MORE):
         if file.resolve() not in beside:
             status = file.stat()

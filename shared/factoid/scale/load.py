@@ -18,8 +18,7 @@ from factoid.encode import EMBED_TEMPLATE, Vectors, bare_name, with_metadata
 from factoid.errors import EncoderMismatchError, InvalidInputError, UnreadableFileError
 from factoid.existing import ExistingStore
 from factoid.existing.collection import run
-from factoid.existing.search import stored_documents
-from factoid.existing.write import Writer, put_documents
+from factoid.existing.write import Writer, known_documents, put_documents
 from factoid.progress import Progress, progress_bar
 from factoid.scale.folders import Folder
 from factoid.scale.shards import Identity, Shard, read_shards
@@ -358,7 +357,7 @@ class _VectorStore:
         return len(first.vector)
 
     def digests(self, ids: Sequence[str]) -> Mapping[str, str]:
-        stored = run(stored_documents(ids), self._collection)
+        stored = run(known_documents(ids), self._collection)
         return {name: document.digest for name, document in stored.items()}
 
     def write(self, batch: LoadedDocuments) -> None:
@@ -366,7 +365,7 @@ class _VectorStore:
         for stored in batch.units:
             if stored.vector is not None:
                 vectors[stored.unit.id] = stored.vector.tolist()
-        before = run(stored_documents(list(batch.documents)), self._collection)
+        before = run(known_documents(list(batch.documents)), self._collection)
         steps = put_documents(
             self._writer,
             list(batch.documents.values()),

@@ -30,8 +30,7 @@ class RayOptions:
     """Where and with what a build runs on Ray Data.
 
     Attributes:
-        address: That of a cluster, such as "auto" or "ray://host:10001"; None starts Ray on this
-            machine.
+        address: That of a cluster, such as "auto" or "host:6379"; None starts Ray on this machine.
         workers: How many workers there are.
         cpus: That each worker takes; None for an equal share of all but half a CPU, at most 1.
         gpus: That each worker takes; a part of one, such as 0.5, shares it.

@@ -51,7 +51,8 @@ _ADMONITION = re.compile(
     r"(?:\"(?P<title>[^\n]*)\")?[ \t]*\Z"
 )
 _UNQUOTED = re.compile(
-    r"(?:!!!|\?\?\?\+?)[ \t]+[\w-]+[ \t]+(?P<title>[A-Z][^\"\n]*[^\"\s])[ \t]*\Z"
+    r"(?:!!!|\?\?\?\+?)[ \t]+[\w-]+[ \t]+"
+    r"(?P<title>(?:[A-Z]|(?:[\w-]+[ \t]+){3})[^\"\n]*[^\"\s])[ \t]*\Z"
 )
 _SIGN_LINE = re.compile(
     r"(?:<(?:img|br)\b[^<>]{0,500}>\s*|<a\s+(?:id|name)=[^<>]{0,200}>\s*(?:</a>\s*)?){1,9}"

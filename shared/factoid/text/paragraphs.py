@@ -284,7 +284,8 @@ def _row(line: Source, read: Read, columns: int = 0) -> Block | None:
     """
     text, places = line
     ends = [match.start() for match in _CELL_END.finditer(text)]
-    if columns and len(ends) > columns + 1 and "`" in text:
+    edges = text.strip().startswith("|") + text.strip().endswith("|")
+    if columns and len(ends) + 1 - edges > columns and "`" in text:
         inside: set[int] = set()
         for code in _CODE.finditer(text):
             inside.update(range(code.start() + 1, code.end()))

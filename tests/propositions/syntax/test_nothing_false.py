@@ -347,3 +347,47 @@ def test_a_verb_that_was_read_as_a_noun_is_no_part_of_a_name() -> None:
     text = "The water_tank section describes a heated tank. It uses the same settings as the pump."
     assert facts(text)[1] == "It uses the same settings as the pump."
     assert facts("The oil section describes a heated tank. It has a lid.")[1] == "It has a lid."
+
+
+def test_a_participle_that_was_read_as_a_verb_is_no_predicate() -> None:
+    text = (
+        "Like the style declaration objects returned by `.first()`, the list returned by `.last()` "
+        "also includes the `.size()` method (see the `.first()` section). It has a second name."
+    )
+    assert facts(text)[1] == "It has a second name."
+
+
+def test_a_heading_is_not_what_leads_to_a_picture() -> None:
+    assert facts("It is shown in the list of all rooms:", "House rules") == [
+        "It is shown in the list of all rooms:"
+    ]
+    assert facts("It is older than the house.", "House rule")[0].startswith("House rule is")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We recommend opening a separate page for each lamp and include all the notes in it.",
+        "Having a value of any kind, including `None`, makes the switch optional (not required).",
+        "If you have lamps that use the sunset times, you must set your latitude and longitude in order for these times to be right.",
+        "We give priority to guests that follow our rules: Is the door shut?",
+    ],
+)
+def test_orders_brackets_and_questions_that_are_no_facts(sentence: str) -> None:
+    assert facts(sentence) == [sentence]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The typical method Tasmota uses to set its time is to ask a server. It has a second one.",
+        "First, `Off` is sent to the lamp on the wall. It then turns red and waits for an hour.",
+        "Formulas can use of the following signs. They are listed by their age.",
+    ],
+)
+def test_subjects_that_a_pronoun_need_not_mean(text: str) -> None:
+    assert facts(text)[1].startswith(("It ", "They "))
+
+
+def test_what_leads_to_a_list_keeps_its_colon() -> None:
+    assert facts("The lamp is on the wall. It tells us:")[1] == "The lamp tells us:"

@@ -76,6 +76,10 @@ def describe(
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
             phrase = repeatable(tree, noun, {*cut, child})
+            last = phrase[-1] if phrase else -1
+            is_of_adjective = last != noun and isinstance(last, int) and tree.tags[last] == "JJ"
+            if is_of_adjective:
+                return None  # "It makes the part optional (not required)"
             if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
                 antecedent = phrase
     elif predicate and tree.lower[noun] not in _GENERIC:
@@ -372,7 +376,8 @@ def _is_no_description(tree: Tree, noun: int, child: int) -> bool:
     if commas and tree.tags[commas[-1] + 1] in ("IN", "TO"):
         return True  # "the tool, a library for files, to the project"
     first = _first_word(tree, child)
-    if tree.lower[first + 1] == "same" or tree.has_word(tree.children[noun], ("same",)):
+    following = tree.lower[first + 1 : first + 2]  # none after the last word: "the firm X, Inc."
+    if following == ["same"] or tree.has_word(tree.children[noun], ("same",)):
         return True
     return tree.words[first][0].isdigit()  # "the act, 5 CFR 1320"
 

@@ -60,7 +60,8 @@ _BEFORE_VERBS = frozenset(
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
 _PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
-_NOUN_ENDINGS = ("er", "or", "ness", "ity", "ment", "tion", "sion", "ism", "ware", "acro")
+_ADVISING = frozenset("recommend suggest advise propose require encourage".split())
+_NOUN_ENDINGS = ("er", "or", "ness", "tude", "ity", "ment", "tion", "sion", "ism", "ware", "acro")
 _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
 # Tags before "and" where both verbs share what follows.
@@ -418,6 +419,8 @@ class _Splitter:
         if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
             return False  # "and brand logos": a noun that was read as a verb
         is_base = tree.tags[joined] in ("VB", "VBP")
+        if is_base and tree.lower[head] in _ADVISING and "ing" in "".join(tree.lower[head:joined]):
+            return False  # "We recommend opening a page for each and include the notes"
         word = tree.lower[joined]
         if is_base and word.endswith(_NOUN_ENDINGS) and word not in LEXICON["verbs like nouns"]:
             return False  # "for a device and folder in the list"

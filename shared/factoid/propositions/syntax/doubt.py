@@ -63,6 +63,10 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         if word == ":" and torn:
             return True  # "it uses three, but you may set more: five": more of what?
     for items in statements[1:]:
+        opening_word = items[0]
+        is_conjunct = isinstance(opening_word, int) and tree.deps[opening_word] == "conj"
+        if is_conjunct and tree.tags[int(opening_word)] == "RB":
+            return True  # "They say it quickly and completely so that all know"
         first = 0
         while first < len(items) - 1 and _is_adverb(tree, items[first]):
             first += 1

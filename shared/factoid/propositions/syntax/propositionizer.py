@@ -91,7 +91,8 @@ class SyntaxPropositionizer:
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             trees_to_split = [whole]
             rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
-            ends = not any(map(_announces, parts))
+            asks = len(parts) > 1 and text.endswith("?")  # "You can choose: is it red or blue?"
+            ends = not asks and not any(map(_announces, parts))
             agree = ":" not in text or _agree(whole, parts)
             if agree and ends and parts and all(map(_is_clause, parts)) and not any(rest_on_others):
                 trees_to_split = parts
@@ -110,6 +111,8 @@ class SyntaxPropositionizer:
         if len(statements) == 1 and not mentions and tree.source == sentence:
             return [sentence]
         texts = [render(tree, items, mentions) for items in statements]
+        if len(texts) == 1 and tree.words[-1] == ":":
+            texts = [f"{texts[0].removesuffix('.')}:"]  # it says what is below
         return [text for text in texts if text]
 
 

@@ -272,6 +272,8 @@ class Discourse:
                 return None
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
+            if tree.words[-1] == ":":
+                return None  # "It is set here:", below code or a picture
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
             if fronted or self.people or not self.opens:
                 return None
@@ -451,6 +453,13 @@ class Discourse:
                 self.objects |= many
                 self.object |= not many or tree.tags[thing] in PROPER  # "Tyne and Wear Metro"
 
+        for thing in tree.subtree(head):  # "You can use one of the following lamps. They are …"
+            followed = tree.heads[thing]
+            if tree.lower[thing] == "following" and tree.tags[followed] in NOUN:
+                many = tree.is_plural(followed)
+                self.objects |= many
+                self.object |= not many
+
         # What a clause ends with and tells more of: "It was written for Oslo, which has a bridge."
         for described in tree.subtree(head):
             if tree.deps[described] in _SUBJECT or tree.tags[described] not in (*NOUN, "ADD"):
@@ -551,14 +560,24 @@ def _may_be_referent(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
         return False
     if tree.has_tag(phrase, ("WDT", "WP", "WRB")) or tree.tags[first] == "RB":
         return False
-    if _is_incomplete(tree, phrase):
+    if _is_incomplete(tree, phrase) or _goes_on_with_a_name(tree, phrase):
         return False
+    if tree.words[first].startswith("`") and tree.child(tree.heads[subject], "aux:pass"):
+        return False  # "`on` is sent to the lamp": it is rather the lamp that goes on
     if tree.lower[subject] in _RELATIONAL:
         return False  # "The purpose of the interview …. It …"
     if len(tree.all(tree.heads[subject], *_SUBJECT)) > 1:
         return False  # "The type `Map` is …": it is not known where the subject ends
     is_short = tree.tags[subject] in NOUN and len(phrase) <= _LONGEST_NAME
     return is_short and not _is_unnamed(tree, subject, phrase)
+
+
+def _goes_on_with_a_name(tree: Tree, phrase: Sequence[int]) -> bool:
+    """Return whether a name follows a noun with an article: "The way Acme does it is …"."""
+    if len(phrase) < 3 or tree.tags[phrase[0]] != "DT":
+        return False
+    *_, noun, name = phrase
+    return name == noun + 1 and tree.tags[noun] in ("NN", "NNS") and tree.tags[name] in PROPER
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
@@ -625,6 +644,11 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
         return True  # "HP EliteBook 820 G2", of which only "G2" was read as the subject
     if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
         return True
+    after = phrase[-1] + 1
+    if tree.tags[after : after + 1] in (["VBD"], ["VBN"]) and tree.lower[after + 1 : after + 2] == [
+        "by"
+    ]:
+        return True  # "The list returned by it has …", of which the participle was read as a verb
     # "The low level API", of which "API" was read as something else, and "The first part describes
     # a bed", of which the verb was read as a noun
     return tree.tags[phrase[-1] + 1 : phrase[-1] + 2] in ([tag] for tag in _GO_ON_FROM_NOUNS)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -181,6 +182,24 @@ def test_a_killed_load_goes_on(name, built, shards, tmp_path):
     with UnitStore(path, encoder=ENCODER) as loaded:
         assert content(loaded) == content(built)
         assert answers(loaded) == answers(built)
+
+
+@pytest.mark.slow
+def test_twenty_random_kills(built, shards, tmp_path):
+    path = tmp_path / "loaded"
+    random = Random(0)
+    setup = f"from factoid import UnitStore\nstore = UnitStore({str(path)!r}, encoder=None)"
+    kills = 0
+    for _ in range(20):
+        name = random.choice(["put_document", "remove", "insert", "identify", "finish"])
+        patch = f"Transaction.{name} = dies(Transaction.{name})"
+        kills += killed(shards, random.randint(1, 3), setup, patch)
+        with UnitStore(path, encoder=ENCODER) as store:
+            assert store.verify() == []
+    assert kills > 5  # the others had nothing left to do
+    load(shards, path)
+    with UnitStore(path, encoder=ENCODER) as loaded:
+        assert content(loaded) == content(built)
 
 
 def test_a_load_into_chroma_that_is_killed_goes_on(shards, tmp_path):

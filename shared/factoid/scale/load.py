@@ -210,6 +210,8 @@ def _is_loaded(shard: Shard, target: Target) -> bool:
     if shard.folder.local is None:
         return False  # the file would have to be fetched
     digests = shard.digests()
+    if len(digests) != shard.manifest.documents or not digests:
+        return False
     ids = list(digests)
     if not ids and shard.manifest.units:
         return False  # units without their documents, which are refused when they are read

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -118,22 +118,22 @@ class Making:
         )
 
 
-class Made(NamedTuple):
+@dataclass(slots=True)
+class _Content:
     """The content of a shard, as far as it is made."""
 
-    units: list[StoredUnit]
-    documents: list[tuple[Document, str]]
     failures: list[Failure]
-    report: Report
+    units: list[StoredUnit] = field(default_factory=list)
+    documents: list[tuple[Document, str]] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
-    def add(self, batch: Sequence[SplitDocument], made: MadeUnits) -> Made:
-        """Return it with a batch of documents."""
-        self.documents.extend(
-            (split.document, split.digest) for split in finished(batch, made.decomposition)
-        )
+    def add(self, batch: Sequence[SplitDocument], made: MadeUnits) -> None:
+        """Add a batch of documents."""
+        for split in finished(batch, made.decomposition):
+            self.documents.append((split.document, split.digest))
         for position, unit in enumerate(made.units):
             self.units.append(StoredUnit(unit, made.vectors.get(position)))
-        return self._replace(report=self.report + made.decomposition.report)
+        self.report += made.decomposition.report
 
 
 class ShardWorker:
@@ -185,21 +185,22 @@ class ShardWorker:
         for place, document in portion.documents:
             documents[document.id] = (place, document)  # the last of equal ids, as in a store
         replaced = len(portion.documents) - len(documents)
-        made = Made([], [], list(portion.failures), Report())
+        content = _Content(list(portion.failures))
         if attempts.is_careful:
-            self._leave_out_deadly(documents, made.failures, attempts)
-        for batch in self._batches(documents, made.failures):
-            made = self._add(batch, documents, made)
+            self._leave_out_deadly(documents, content.failures, attempts)
+        for batch in self._batches(documents, content.failures):
+            self._add(batch, documents, content)
         manifest = write_shard(
             self._folder,
             portion.name,
-            made.units,
-            made.documents,
+            content.units,
+            content.documents,
             identity=self._store.opened.known_identity,
-            failures=made.failures,
+            failures=content.failures,
             details={
                 "characters": portion.characters,
-                "decomposition": asdict(made.report) | {"cached": 0},  # says nothing of the content
+                "decomposition": asdict(content.report)
+                | {"cached": 0},  # says nothing of the content
                 "last": portion.is_last,
                 "replaced": replaced,
             },
@@ -249,11 +250,11 @@ class ShardWorker:
         self,
         batch: Sequence[SplitDocument],
         documents: Mapping[str, tuple[str, Document]],
-        made: Made,
-    ) -> Made:
-        """Make the units of a batch; if that fails, without the documents that fail alone, too."""
+        content: _Content,
+    ) -> None:
+        """Add the units of a batch; if that fails, without the documents that fail alone, too."""
         try:
-            return made.add(batch, self._units_of(batch))
+            content.add(batch, self._units_of(batch))
         except _NOT_A_DOCUMENTS_ERRORS:
             raise
         except Exception as error:
@@ -266,7 +267,7 @@ class ShardWorker:
             for split in batch:
                 if problem := self._problem_of(split):
                     place, document = documents[split.document.id]
-                    made.failures.append(_failure(place, document, problem))
+                    content.failures.append(_failure(place, document, problem))
                 else:
                     sound.append(split)
             if len(sound) == len(batch):
@@ -274,9 +275,8 @@ class ShardWorker:
                     f"{len(batch)} documents fail together, and none of them alone: "
                     f"{_explained(error)}"
                 ) from error
-        if not sound:
-            return made
-        return made.add(sound, self._units_of(sound))
+            if sound:
+                content.add(sound, self._units_of(sound))
 
     @cached_property
     def _plain(self) -> SplitDocument:

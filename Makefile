@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 TORCH ?= 2.13.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all test-stores check format bench docs site lock clean
+.PHONY: help demo test test-all test-stores test-scale check format bench docs site lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -25,7 +25,12 @@ test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full dis
 
 test-stores: $(VENV)/.installed-dev  ## install Chroma, PostgreSQL, Qdrant and Milvus, and run the tests over them
 	$(PIP) install --quiet -c constraints.txt --group stores
-	$(PYTEST) tests/existing tests/test_examples.py $(ARGS)
+	$(PYTEST) -m "not network" tests/existing tests/test_examples.py \
+	  tests/typed/test_examples.py::test_mypy_over_stores_of_others $(ARGS)
+
+test-scale: $(VENV)/.installed-dev  ## install Ray, and run the tests of building and loading shards, kills too
+	$(PIP) install --quiet -c constraints.txt --group scale
+	$(PYTEST) -m "not network" tests/scale $(ARGS)
 
 check: $(VENV)/.installed-dev  ## format, lint, types here and of examples, import directions
 	$(BIN)/ruff format --check .
@@ -50,12 +55,12 @@ docs: $(VENV)/.installed  ## write docs/cli.md, docs/reference.md, quoted code a
 site: $(VENV)/.installed-docs  ## build the documentation as a site into build/site; a broken link is an error
 	$(BIN)/zensical build --clean --strict
 
-lock:  ## write constraints.txt from a fresh environment with the newest packages
+lock:  ## write constraints.txt: the newest packages of all that is installed together, resolved and not installed
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	build/lock/bin/python -m pip install --quiet "torch==$(TORCH)" -e ".[all,demo]"
-	build/lock/bin/python -m pip install --quiet "torch==$(TORCH)" --group dev
-	build/lock/bin/python tools/lock.py > build/lock/constraints.txt
+	build/lock/bin/python -m pip install --quiet --dry-run --ignore-installed --report build/lock/report.json \
+	  "torch==$(TORCH)" -e ".[all,demo]" --group dev --group docs --group stores
+	build/lock/bin/python tools/lock.py build/lock/report.json > build/lock/constraints.txt
 	mv build/lock/constraints.txt constraints.txt
 
 clean:  ## remove the environment and everything that was built

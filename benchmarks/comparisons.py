@@ -2,9 +2,10 @@
 
     python -m benchmarks.comparisons
 
-Eight settings answer questions about documents of different difficulty. "coverage" is the share of runs in which the 95 %
-interval of a difference of two equal settings holds 0, "false alarms" that of p ≤ .05 for it, "cheapest rejected" that in which
-the cheapest of eight equal settings is called worse than the best, and "loss seen" that in which it is, being 10 points worse.
+Eight settings answer questions about documents of different difficulty. "coverage" is the share of
+runs in which the 95 % interval of a difference of two equal settings holds 0, "false alarms" that
+of p ≤ .05 for it, "cheapest rejected" that in which the cheapest of eight equal settings is called
+worse than the best, and "loss seen" that in which it is, being 10 points worse.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
-"""What it costs to index a layout service's Markdown as it stands, and what cleaning gains: dirty units, answers found.
+"""What it costs to index a layout service's Markdown as it stands, and what cleaning gains: dirty
+units, answers found.
 
     python -m benchmarks.documents PRINTOUT QUESTIONS
 
-such as ../shared/papers/document-intelligence-output.txt and ../shared/data/document-questions/dense-x.json. The printout is
-of Azure Document Intelligence: the Markdown of a paper between "Page Content 1:" and "Metadata 1:". "raw" indexes it as one
-document, "clean" what `factoid.documents.clean` makes of it. A unit is dirty by a rule if its text matches it, or for the
-side stamp its section. "In the top 5" counts the units that the default search finds for the questions. A question is
-answered by a unit that holds its answer, with hyphens at line ends joined, case and punctuation aside; all-MiniLM-L6-v2
-encodes. The splitter is LangChain's RecursiveCharacterTextSplitter with 600 characters, about as long as our passages, ranked
-by the same encoder.
+such as ../shared/papers/document-intelligence-output.txt and
+../shared/data/document-questions/dense-x.json. The printout is of Azure Document Intelligence: the
+Markdown of a paper between "Page Content 1:" and "Metadata 1:". "raw" indexes it as one document,
+"clean" what `factoid.documents.clean` makes of it. A unit is dirty by a rule if its text matches
+it, or for the side stamp its section. "In the top 5" counts the units that the default search finds
+for the questions. A question is answered by a unit that holds its answer, with hyphens at line ends
+joined, case and punctuation aside; all-MiniLM-L6-v2 encodes. The splitter is LangChain's
+RecursiveCharacterTextSplitter with 600 characters, about as long as our passages, ranked by the
+same encoder.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -123,66 +127,70 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "clean": build(encoder, document.documents()),
     }
 
+    print_dirt(list(stores.values()), questions)
     print(
-        "| dirty by | raw passages | raw propositions | clean passages | clean propositions |\n| - | - | - | - | - |"
-    )
-    kinds = (Granularity.PASSAGE, Granularity.PROPOSITION)
-    columns = [units_of(store, kind) for store in stores.values() for kind in kinds]
-    for rule in [*RULES, "side stamp"]:
-        print(
-            f"| {rule} | "
-            + " | ".join(str(sum(rule in faults(unit) for unit in units)) for units in columns)
-            + " |"
-        )
-    print(
-        "| any | "
-        + " | ".join(str(sum(bool(faults(unit)) for unit in units)) for units in columns)
-        + " |"
-    )
-    found = [
-        [
-            hit.unit
-            for asked in questions
-            for hit in store.search(asked["question"], 5, granularity=kind, parents="unit")
-        ]
-        for store in stores.values()
-        for kind in kinds
-    ]
-    print(
-        "| any, in the top 5 | "
-        + " | ".join(
-            f"{sum(bool(faults(unit)) for unit in units)} of {len(units)}" for units in found
-        )
-        + " |"
-    )
-    shares = [sum("references" in unit.section.lower() for unit in units) for units in columns]
-    print("| units of references | " + " | ".join(map(str, shares)) + " |")
-    print("| units | " + " | ".join(str(len(units)) for units in columns) + " |")
-
-    print(
-        f"\n| answered, of {len(questions)} | raw R@1 | raw R@5 | clean R@1 | clean R@5 |\n| - | - | - | - | - |"
+        f"\n| answered, of {len(questions)} | raw R@1 | raw R@5 | clean R@1 | clean R@5 |\n"
+        "| - | - | - | - | - |"
     )
     for granularity in Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION:
-        row: list[int] = []
+        counts: list[int] = []
         for store in stores.values():
-
-            def search(
-                question: str, store: UnitStore = store, granularity: Granularity = granularity
-            ) -> list[str]:
-                return [
-                    hit.unit.text
-                    for hit in store.search(question, 5, granularity=granularity, parents="unit")
-                ]
-
-            row += answered(search, questions)
-        print(f"| {granularity}s | " + " | ".join(map(str, row)) + " |")
-    row = []
+            counts += answered(partial(texts_of, store, granularity), questions)
+        print_row(f"{granularity}s", counts)
+    counts = []
     for text in (body, document.text):
         search, _ = splitter_search(encoder, text)
-        row += answered(search, questions)
-    print("| chunks of a plain splitter | " + " | ".join(map(str, row)) + " |")
+        counts += answered(search, questions)
+    print_row("chunks of a plain splitter", counts)
     for store in stores.values():
         store.close()
+
+
+def print_dirt(stores: Sequence[UnitStore], questions: Sequence[dict[str, str]]) -> None:
+    """Print how many units of each store are dirty, by rule, and among those that are found."""
+    columns: list[list[Unit]] = []
+    found: list[list[Unit]] = []
+    for store in stores:
+        for granularity in (Granularity.PASSAGE, Granularity.PROPOSITION):
+            columns.append(units_of(store, granularity))
+            units: list[Unit] = []
+            for asked in questions:
+                units += best_units(store, granularity, asked["question"])
+            found.append(units)
+    print(
+        "| dirty by | raw passages | raw propositions | clean passages | clean propositions |\n"
+        "| - | - | - | - | - |"
+    )
+    for rule in [*RULES, "side stamp"]:
+        print_row(rule, [sum(rule in faults(unit) for unit in units) for units in columns])
+    print_row("any", list(map(count_dirty, columns)))
+    print_row("any, in the top 5", [f"{count_dirty(units)} of {len(units)}" for units in found])
+    references = []
+    for units in columns:
+        references.append(sum("references" in unit.section.lower() for unit in units))
+    print_row("units of references", references)
+    print_row("units", list(map(len, columns)))
+
+
+def count_dirty(units: Sequence[Unit]) -> int:
+    """Return how many units some rule finds dirty."""
+    return sum(bool(faults(unit)) for unit in units)
+
+
+def print_row(name: str, cells: Sequence[object]) -> None:
+    """Print a row of a table."""
+    print(f"| {name} | " + " | ".join(map(str, cells)) + " |")
+
+
+def best_units(store: UnitStore, granularity: Granularity, question: str) -> list[Unit]:
+    """Return the five best units for a question."""
+    hits = store.search(question, 5, granularity=granularity, parents="unit")
+    return [hit.unit for hit in hits]
+
+
+def texts_of(store: UnitStore, granularity: Granularity, question: str) -> list[str]:
+    """Return the texts of the five best units for a question."""
+    return [unit.text for unit in best_units(store, granularity, question)]
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""What `embed_metadata` gives where texts differ in their metadata only, and what it costs elsewhere, by all-MiniLM-L6-v2.
+"""What `embed_metadata` gives where texts differ in their metadata only, and what it costs
+elsewhere, by all-MiniLM-L6-v2.
 
     python -m benchmarks.embed_metadata
 
-The texts are those of benchmarks/office. "Three editions" holds each of them three times, of three products that only the
-metadata name; each question is asked of each product, as in "Tern 40: How long is the warranty?", and a result counts if it holds
-the answer and is of that product. "Unnamed" asks the same store without the product: any edition counts. "One edition" holds
-each text once; there all of them have the same product, or each the kind of its file, which no question names.
+The texts are those of benchmarks/office. "Three editions" holds each of them three times, of three
+products that only the metadata name; each question is asked of each product, as in "Tern 40: How
+long is the warranty?", and a result counts if it holds the answer and is of that product. "Unnamed"
+asks the same store without the product: any edition counts. "One edition" holds each text once;
+there all of them have the same product, or each the kind of its file, which no question names.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def edition(document: Document, product: str) -> Document:
 
 
 def shares(corpus: Corpus, store: UnitStore, product: str | None = None) -> list[float]:
-    """Return the share of questions answered by one of the k best passages, for each k; of a product, if one is asked for."""
+    """Return the share of questions answered by one of the k best passages, for each k; of a
+    product, if one is asked for.
+    """
     prefix = "" if product is None else f"{product}: "
     texts = [prefix + question.text for question in corpus.questions]
     right = [0] * len(CUTS)
@@ -63,7 +67,8 @@ def main() -> None:
     corpus = read(OFFICE)
     row = table("", [f"R@{cut}{what}" for what in ("", ", embedded") for cut in CUTS])
     editions = [edition(document, product) for document in corpus.documents for product in PRODUCTS]
-    without, with_product = filled(editions, []), filled(editions, ["product"])
+    without = filled(editions, [])
+    with_product = filled(editions, ["product"])
     cells = []
     for store in (without, with_product):
         each = [shares(corpus, store, product) for product in PRODUCTS]

@@ -1,17 +1,21 @@
-"""Proposition-set F1 (Dense X Retrieval, Appendix B) against the human atomic facts of FActScore's labelled bios.
+"""Proposition-set F1 (Dense X Retrieval, Appendix B) against the human atomic facts of FActScore's
+labelled bios.
 
     python benchmarks/factscore.py ../shared/data/factscore-labeled
     python benchmarks/factscore.py ../shared/data/densex-demo --densex
 
-Each sentence that has facts is decomposed as a passage of its own, its bio's topic the title. Similarity is the cosine of
-all-MiniLM-L6-v2 unless --similarity says otherwise; figures are means over sentences. Rules are written on the development
-half of the bios (--worst shows what to mend) and reported on the held-out half.
+Each sentence that has facts is decomposed as a passage of its own, its bio's topic the title.
+Similarity is the cosine of all-MiniLM-L6-v2 unless --similarity says otherwise; figures are means
+over sentences. Rules are written on the development half of the bios (--worst shows what to mend)
+and reported on the held-out half.
 
-Unsupported is the share of propositions with names, numbers or words that sentence and title do not hold; uncovered the
-share of sentences of which no proposition says enough (see `factoid.propositions.decompose`); pronoun the share of units
-that start with one. The human facts keep the pronouns of their sentence ("He was born in Oslo."), which a propositionizer
-has to resolve: "F1 named" is measured after writing the topic for the first he or she of every text, ours, theirs or
-reference, that does not name it. Rate is sentences per CPU second, so that it holds for one core.
+Unsupported is the share of propositions with names, numbers or words that sentence and title do not
+hold; uncovered the share of sentences of which no proposition says enough (see
+`factoid.propositions.decompose`); pronoun the share of units that start with one. The human facts
+keep the pronouns of their sentence ("He was born in Oslo."), which a propositionizer has to
+resolve: "F1 named" is measured after writing the topic for the first he or she of every text, ours,
+theirs or reference, that does not name it. Rate is sentences per CPU second, so that it holds for
+one core.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_de
 
 from factoid import Unit, split_sentences
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
-from factoid.propositions.decompose import ground
+from factoid.propositions.decompose import ground_outputs
 from factoid.propositions.score import (
     EncoderSimilarity,
     PropositionF1,
@@ -186,7 +190,7 @@ def row(
     report = Report()
     sentences = 0
     for at in chosen:
-        report += ground([examples[at].passage], [output.propositions[at]]).report
+        report += ground_outputs([examples[at].passage], [output.propositions[at]]).report
         sentences += len(split_sentences(examples[at].passage))
     figures = [
         fmean(scores[at].f1 for at in chosen),
@@ -237,15 +241,19 @@ def fill(page: Path, name: str, table: str) -> None:
 def worst(
     count: int, examples: list[Example], output: Output, similarity: Similarity, *, recall: bool
 ) -> None:
-    """Print the worst of the development half by F1 named, and only of that half: rules are written on it."""
+    """Print the worst of the development half by F1 named, and only of that half: rules are written
+    on it.
+    """
     scores = score(output, examples, similarity, named=True)
     own = [at for at, example in enumerate(examples) if example.half == HALVES[0]]
     own.sort(key=lambda at: scores[at].recall if recall else scores[at].f1)
     for at in own[:count]:
-        example, value = examples[at], scores[at]
+        example = examples[at]
+        value = scores[at]
         topic = example.passage.title
         print(
-            f"\nF1 {value.f1:.3f}  precision {value.precision:.3f}  recall {value.recall:.3f}  [{topic}]"
+            f"\nF1 {value.f1:.3f}  precision {value.precision:.3f}  recall {value.recall:.3f}  "
+            f"[{topic}]"
         )
         print(f"      {example.passage.text}")
         texts, references = (

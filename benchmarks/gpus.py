@@ -1,10 +1,11 @@
-"""Everything that needs a GPU, in one go: the tests, indexes and propositionizers, in one table with the card's name.
+"""Everything that needs a GPU, in one go: the tests, indexes and propositionizers, in one table
+with the card's name.
 
     python -m benchmarks.gpus --into gpus.md
     python -m benchmarks.gpus --dry-run              # small runs; without a GPU, on the CPU
 
-Each step is a process of its own, so that one that fails leaves the others alone; what it printed stands below the table.
-Needs `pip install "factoid[gpu,models]"` and the tests' packages.
+Each step is a process of its own, so that one that fails leaves the others alone; what it printed
+stands below the table. Needs `pip install "factoid[gpu,models]"` and the tests' packages.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
     python -m benchmarks.headings
 
-"manuals" are four that differ in their first heading only, as in "How long is the warranty of the X200?"; "sections" are
-twenty of one catalogue, "## Tern / It weighs 59 kg …"; "questions" are twenty that customers ask often, each a paragraph above
-its answer, and asked here in other words. A question counts where the best hit is of the right manual, or holds the section's
-answer, or has the answer's beginning in its first 60 words. Our hits are units, and for "questions" passages. The plain
-splitters keep headings in their chunks' texts; what they know of a document is not embedded. Ours are ranked by the default
-score; rows that name a template have it in place of the default.
+"manuals" are four that differ in their first heading only, as in "How long is the warranty of the
+X200?"; "sections" are twenty of one catalogue, "## Tern / It weighs 59 kg …"; "questions" are
+twenty that customers ask often, each a paragraph above its answer, and asked here in other words. A
+question counts where the best hit is of the right manual, or holds the section's answer, or has the
+answer's beginning in its first 60 words. Our hits are units, and for "questions" passages. The
+plain splitters keep headings in their chunks' texts; what they know of a document is not embedded.
+Ours are ranked by the default score; rows that name a template have it in place of the default.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -42,10 +44,13 @@ from llama_index_factoid import (
 
 MANUAL = """# {name}
 
-Charge the device for four hours before you use it for the first time. The warranty lasts 24 months from the day of purchase
-and covers all parts but the brushes. The battery holds 5.2 ampere hours and runs for 90 minutes on the carpet.
+Charge the device for four hours before you use it for the first time. The warranty lasts 24 \
+months from the day of purchase
+and covers all parts but the brushes. The battery holds 5.2 ampere hours and \
+runs for 90 minutes on the carpet.
 
-The dust container holds 0.6 litres. Empty it after each run, and wash the filter under cold water once a month."""
+The dust container holds 0.6 litres. Empty it after each run, and wash the filter under cold water \
+once a month."""
 PRODUCTS = ("X100", "X200", "X300", "X400")
 ASKED = (
     "How long is the warranty of the {name}?",
@@ -57,26 +62,8 @@ BIRDS = (
     "Merlin Gannet Puffin Siskin Linnet Bittern Goshawk Redstart Nuthatch Shrike"
 ).split()
 
-ANSWERED = """Can I return a lamp that I have already used?|Yes, within 30 days. Please send it in its own box and add the receipt.|What if I switched it on and don't want it any more?
-How long does delivery take?|Three working days inside the country, seven for all others. We send you a number to follow it.|When will my parcel arrive?
-Do you ship to islands?|No, not yet. We are looking for a carrier who does, and hope to have one by summer.|I live on Texel, can you send it there?
-Which bulbs fit?|E27 of up to 60 W, or an LED of the same socket. The small table lamps take E14.|What light source do I need to buy for it?
-Is the glass safe for children?|It is. It breaks into blunt grains, as the windows of cars do, and nobody is cut.|Are kids in danger if it shatters?
-Who pays for the return?|We do, if something is broken or wrong. You do otherwise, and it costs about six euros.|Do I have to cover the postage when I send it back?
-Can I pay by invoice?|Only companies can. Private customers pay by card, by bank transfer or in advance.|May I pay later with a bill?
-Do I get a discount as a student?|Ten percent, with a valid card. Show it in the shop, or send us a picture of it.|Is it cheaper for people at university?
-What happens to my old lamp?|Bring it to us. We take it apart, and recycling is free, wherever you bought it.|How do I get rid of the previous one?
-How do I clean the shade?|With a damp cloth. Never use alcohol, and let it dry for an hour before you switch it on.|There is dust on the lampshade, what should I do?
-Is there a shop that I can visit?|In Ghent, every day but Sunday, from ten to six. There is a tram stop in front of it.|What are your opening hours?
-Does the guarantee cover the cable?|For two years. What pets have bitten through is not covered, and neither is what was repaired by others.|My dog chewed the wire, do I get a new one?
-Can I hang the lamp in a bathroom?|If it is marked IP44, and 60 centimetres away from the shower. All others are for dry rooms.|Is it fine near the tub?
-Is the light dimmable?|Yes, with the dimmer that we sell. Others may hum, or make it flicker.|Can I make it less bright in the evening?
-Where are the lamps made?|In Portugal, by two families. The paper of the shades comes from Japan.|Which country do they come from?
-How heavy is the largest one?|It has 14 kilograms, so use the hook for concrete. Plasterboard does not hold it.|How much weight must my ceiling carry?
-Can you engrave a name?|On brass, yes, with up to twenty letters. It takes a week, and such a lamp cannot be returned.|I want a personal text on a present.
-Do I need an electrician?|For lamps on the ceiling, the law says so. All others have a plug and are ready.|Who may connect it to the mains?
-Do you sell spare parts?|All of them, for fifteen years. Write to us, with the number under the foot.|The foot broke off, where do I find another?
-How much power does the floor lamp use?|It takes 9 watts, which is about two euros a year if it burns for three hours each evening.|What does it add to my electricity bill?"""
+# A question, its answer, and the question in other words, with "|" between them.
+ANSWERED = Path(__file__).with_name("headings_questions.txt").read_text(encoding="utf-8")
 
 Search = Callable[[str], tuple[str, str]]
 """Returns source and text of the best hit."""
@@ -84,7 +71,9 @@ Search = Callable[[str], tuple[str, str]]
 
 @dataclass(frozen=True)
 class Case:
-    """Texts by their source, and questions with source and answer; "" where the source alone counts."""
+    """Texts by their source, and questions with source and answer; "" where the source alone
+    counts.
+    """
 
     texts: dict[str, str]
     questions: list[tuple[str, str, str]]
@@ -108,9 +97,11 @@ def manuals() -> Case:
 
 def sections() -> Case:
     """Return a catalogue of twenty machines and forty questions."""
-    parts, questions = [], []
+    parts = []
+    questions = []
     for number, name in enumerate(BIRDS):
-        weight, voltage = f"{59 + 7 * number} kg", f"{400 + 10 * number} volts"
+        weight = f"{59 + 7 * number} kg"
+        voltage = f"{400 + 10 * number} volts"
         parts.append(f"## {name}\n\nIt weighs {weight} and runs at {voltage}.")
         questions.append((f"How much does the {name} weigh?", "catalogue", weight))
         questions.append((f"At how many volts does the {name} run?", "catalogue", voltage))
@@ -186,7 +177,8 @@ def llama_index(case: Case, encoder: Encoder, granularity: str | None) -> Search
         for source, text in case.texts.items()
     ]
     parser: NodeParser = MarkdownNodeParser() if granularity is None else MultiGranularNodeParser()
-    context, options = None, {}
+    context = None
+    options = {}
     if granularity is not None:
         context = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
         options = {"vector_store_kwargs": {"granularity": granularity, "parents": case.parents}}

@@ -1,4 +1,5 @@
-"""What each set of granularities costs and finds, beside what people use today: the table of docs/what-it-finds.md.
+"""What each set of granularities costs and finds, beside what people use today: the table of
+docs/what-it-finds.md.
 
     python -m benchmarks.presets ../shared/data/domain-retrieval --cache build/vectors
 
@@ -171,7 +172,9 @@ def folder_size(folder: Path) -> int:
 
 
 def count_tokens(text: str) -> int:
-    """Return the number of tokens that the encoder sees of a text, without those that mark its ends."""
+    """Return the number of tokens that the encoder sees of a text, without those that mark its
+    ends.
+    """
     return len(_tokenizer().encode(text, add_special_tokens=False))
 
 
@@ -183,7 +186,8 @@ def _tokenizer() -> Any:
 SETTINGS = (
     Peer("chunks of 500 characters, vectors", has_words=False),
     Peer("the same with BM25, ranks fused (EnsembleRetriever)", has_words=True),
-    # What follows MarkdownHeaderTextSplitter or MarkdownNodeParser; these sets have no headings of Markdown.
+    # What follows MarkdownHeaderTextSplitter or MarkdownNodeParser; these sets have no headings of
+    # Markdown.
     Peer("chunks of 128 tokens", has_words=False, size=128, length=count_tokens),
     Setting("passages", ("passage",)),
     Setting("passages and sentences", ("passage", "sentence")),

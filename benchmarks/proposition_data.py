@@ -1,4 +1,6 @@
-"""Texts with propositions that others wrote for them, as the benchmark of propositionizers reads them."""
+"""Texts with propositions that others wrote for them, as the benchmark of propositionizers reads
+them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _SUPPORTED = 0.8  # of a proposition's content words, for a passage with its tit
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence or passage, the propositions to compare with, and those that a model wrote for it."""
+    """A sentence or passage, the propositions to compare with, and those that a model wrote for
+    it.
+    """
 
     passage: Unit
     references: list[str]
@@ -41,12 +45,16 @@ class Example:
 
     @property
     def half(self) -> str:
-        """By the title's hash, so that all of one title fall together, in every file and on every machine."""
+        """By the title's hash, so that all of one title fall together, in every file and on every
+        machine.
+        """
         return HALVES[hashlib.sha1(self.passage.title.encode()).digest()[-1] % 2]
 
 
 def read_factscore(folder: Path) -> list[Example]:
-    """Return the sentences that have human atomic facts, each as a passage of its own under its bio's topic."""
+    """Return the sentences that have human atomic facts, each as a passage of its own under its
+    bio's topic.
+    """
     examples = []
     for name in ("InstructGPT", "ChatGPT"):
         for line in (
@@ -64,27 +72,25 @@ def read_factscore(folder: Path) -> list[Example]:
 
 
 def read_densex(folder: Path) -> list[Example]:
-    """Return the demo's passages with those of their propositions that some retriever found for some question.
+    """Return the demo's passages with those of their propositions that some retriever found for
+    some question.
 
-    The demo shows propositions with their title, not with their passage: each is given to the passage of that title that
-    holds most of its words, and left out where no passage shown holds enough. So a passage has some of the
-    Propositionizer's propositions and not all: recall can be measured on them, precision cannot.
+    The demo shows propositions with their title, not with their passage: each is given to the
+    passage of that title that holds most of its words, and left out where no passage shown holds
+    enough. So a passage has some of the Propositionizer's propositions and not all: recall can be
+    measured on them, precision cannot.
     """
-    shown = [
-        views
-        for retrievers in json.loads((folder / "data.json").read_text(encoding="utf-8")).values()
-        for views in retrievers.values()
-    ]
-    passages = {
-        passage.id: passage
-        for views in shown
-        for text in views["passage"].values()
-        for passage in _own(text)
-    }
+    shown = []
+    for retrievers in json.loads((folder / "data.json").read_text(encoding="utf-8")).values():
+        shown += retrievers.values()
+    passages = {}
+    titled: dict[tuple[str, str], None] = {}  # propositions with their title
+    for views in shown:
+        for text in views["passage"].values():
+            passages |= {passage.id: passage for passage in _own(text)}
+        titled |= dict.fromkeys(_listed(views["word"]["proposition"]))
     found: dict[str, dict[str, None]] = {}
-    for title, proposition in {
-        pair: None for views in shown for pair in _listed(views["word"]["proposition"])
-    }:
+    for title, proposition in titled:
         words = content_words(proposition)
         held = {
             own.id: len(words & (content_words(own.text) | content_words(title)))
@@ -98,7 +104,9 @@ def read_densex(folder: Path) -> list[Example]:
 
 
 def name_subject(text: str, topic: str) -> str:
-    """Write the topic for the first he or she, or his or her at the start, of a text that names no part of the topic."""
+    """Write the topic for the first he or she, or his or her at the start, of a text that names no
+    part of the topic.
+    """
     if any(name in text for name in topic.split()):
         return text
     return _HE.sub(topic, _HIS.sub(f"{topic}'s", text), count=1)
@@ -112,7 +120,9 @@ def _own(marked: str) -> Iterator[Unit]:
 
 
 def _listed(marked: str) -> Iterator[tuple[str, str]]:
-    """Yield title and text of the propositions of one view; the last one is cut off where the words were used up."""
+    """Yield title and text of the propositions of one view; the last one is cut off where the words
+    were used up.
+    """
     for paragraph in _PARAGRAPH.findall(marked):
         match = _TITLED.fullmatch(_plain(paragraph))
         if match and not paragraph.rstrip().endswith("..."):

@@ -22,7 +22,9 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--questions", type=int, default=1000, help="about so many, evenly spread")
     arguments = parser.parse_args()
-    questions, contexts, answers = [], [], []
+    questions = []
+    contexts = []
+    answers = []
     for article in json.loads(arguments.file.read_text(encoding="utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
             for entry in paragraph["qas"]:
@@ -35,7 +37,8 @@ def main() -> None:
         read = ExtractiveReader(answers=kind).read_batch(questions[::step], contexts[::step])
         scores = score_answers(read, answers[::step])
         print(
-            f"| {kind} | {100 * scores.exact_match:.1f} | {100 * scores.f1:.1f} | {scores.questions:,} |"
+            f"| {kind} | {100 * scores.exact_match:.1f} | {100 * scores.f1:.1f} | "
+            f"{scores.questions:,} |"
         )
 
 

@@ -1,6 +1,6 @@
 """A LangChain chain whose answer is cited fact by fact while it streams, whatever model writes it.
 
-python examples/cite_langchain.py            # a fake chat model and a small encoder, no key, no download
+python examples/cite_langchain.py            # a fake chat model and a small encoder, no download
 python examples/cite_langchain.py --openai   # OPENAI_API_KEY is set, pip install langchain-openai
 """
 
@@ -18,11 +18,13 @@ from langchain_factoid import PropCiteRunnable, citations_of
 
 DOCUMENTS = [
     Document(
-        "The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried Nebelong, was lit in 1858.",
+        "The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried "
+        "Nebelong, was lit in 1858.",
         metadata={"title": "Skagen Lighthouse"},
     ),
     Document(
-        "The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres inland in 2019.",
+        "The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres inland "
+        "in 2019.",
         metadata={"title": "Rubjerg Knude"},
     ),
 ]

@@ -1,4 +1,4 @@
-"""A LlamaIndex query engine whose answers are cited fact by fact while they stream, whatever model writes them.
+"""A LlamaIndex query engine whose answers are cited fact by fact while they stream.
 
 python examples/cite_llama_index.py
 """
@@ -14,12 +14,14 @@ from llama_index_factoid import PropCiteQueryEngine, citations_of
 
 DOCUMENTS = [
     Document(
-        text="The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried Nebelong, was lit "
+        text="The grey lighthouse at Skagen, a brick tower designed by the architect Niels "
+        "Sigfried Nebelong, was lit "
         "in 1858.",
         metadata={"title": "Skagen Lighthouse"},
     ),
     Document(
-        text="The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres inland in 2019.",
+        text="The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres "
+        "inland in 2019.",
         metadata={"title": "Rubjerg Knude"},
     ),
 ]
@@ -32,7 +34,8 @@ ANSWER = (
 def main(citer: PropCite | None = None, llm: LLM | None = None) -> str:
     # Better: PropCite("colbert-ir/colbertv2.0"), which is downloaded.
     citer = citer or PropCite(LateInteractionEncoder(None, projection=False))
-    # The mock repeats its prompt, so that the prompt is the answer; leave text_qa_template out with a real model.
+    # The mock repeats its prompt, so that the prompt is the answer; leave text_qa_template out with
+    # a real model.
     options = {} if llm else {"text_qa_template": PromptTemplate(ANSWER)}
     engine = SummaryIndex.from_documents(DOCUMENTS).as_query_engine(
         llm=llm or MockLLM(), streaming=True, **options

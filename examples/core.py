@@ -8,13 +8,14 @@ from factoid.encode import Encoder
 
 TEXT = """# Skagen Lighthouse
 
-The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried Nebelong, was lit in 1858 and
-stands 46 metres high. It replaced the white lighthouse of 1747, which is now an exhibition hall.
+The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried Nebelong, was
+lit in 1858 and stands 46 metres high. It replaced the white lighthouse of 1747, which is now an
+exhibition hall.
 
 ## Birds
 
-Since 2017 the tower houses a bird centre, where visitors follow the migration across the strait, and in spring up to
-thousands of buzzards pass it in a single day.
+Since 2017 the tower houses a bird centre, where visitors follow the migration across the strait,
+and in spring up to thousands of buzzards pass it in a single day.
 """
 
 

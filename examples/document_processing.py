@@ -1,10 +1,12 @@
-"""A report as PDF, or what a layout service read of it, to an answer with the page and the place that say so.
+"""Answer from a report with the page and the place that say so.
 
-    python examples/document_processing.py                                  # offline, on data/tide-gauges.pdf
-    python examples/document_processing.py result.json --pdf report.pdf --question "…" --openai gpt-5-mini
+    python examples/document_processing.py  # offline, on data/tide-gauges.pdf
+    python examples/document_processing.py result.json --pdf report.pdf \
+        --question "…" --openai gpt-5-mini
 
-Needs: pip install "factoid[documents,demo]". The first argument is a result of Azure Document Intelligence (JSON), Markdown or a
-PDF. Written to the folder `document_processing`: a store, pages with the evidence marked, and `report.html`.
+Needs: pip install "factoid[documents,demo]". The first argument is a result of Azure Document
+Intelligence (JSON), Markdown or a PDF. Written to the folder `document_processing`: a store, pages
+with the evidence marked, and `report.html`.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ def main(
     document = clean(read_layout(source))
     kinds = [part.kind for part in document.parts]
     print(
-        f"{document.title or source.name}: {kinds.count('text')} sections, {len(document.tables)} tables"
+        f"{document.title or source.name}: {kinds.count('text')} sections, "
+        f"{len(document.tables)} tables"
     )
     summaries = summarize_tables(document.tables, summarizer)
     print(summaries)
@@ -143,7 +146,8 @@ if __name__ == "__main__":
         def answer_from(question: str, text: str) -> str:
             """Answer a question from a text."""
             return ask(
-                f"Answer in one sentence, from this text alone.\n\nText: {text}\n\nQuestion: {question}"
+                "Answer in one sentence, from this text alone.\n\n"
+                f"Text: {text}\n\nQuestion: {question}"
             )
 
         options = {"summarizer": ask, "read": answer_from}

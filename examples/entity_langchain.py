@@ -1,4 +1,4 @@
-"""A LangChain chain over a company's own glossary: the entries of what a question names, then the answer.
+"""A LangChain chain over a company's own glossary: entries of what is named, then the answer.
 
 python examples/entity_langchain.py            # a fake chat model, no key
 python examples/entity_langchain.py --openai   # OPENAI_API_KEY is set, pip install langchain-openai
@@ -16,15 +16,18 @@ from langchain_factoid import EntityRetriever
 
 GLOSSARY = [
     Document(
-        "A submersible pump for brackish water. Its impeller is of duplex steel, and its seal is changed every 4,000 hours.",
+        "A submersible pump for brackish water. Its impeller is of duplex steel, and its seal is "
+        "changed every 4,000 hours.",
         metadata={"title": "Tern 40", "aliases": ["T40", "the Tern"], "page": 12},
     ),
     Document(
-        "A controller that starts and stops up to six pumps by the level in the shaft. It replaces the older Pilot box.",
+        "A controller that starts and stops up to six pumps by the level in the shaft. It "
+        "replaces the older Pilot box.",
         metadata={"title": "Heron (controller)", "aliases": ["Heron"], "page": 31},
     ),
     Document(
-        "The yearly inspection of a station: seals, cables, level switches and the record of alarms.",
+        "The yearly inspection of a station: seals, cables, level switches and the record of "
+        "alarms.",
         metadata={"title": "Station check", "aliases": ["annual check"], "page": 55},
     ),
 ]
@@ -53,7 +56,8 @@ def main(chat: BaseChatModel | None = None) -> str:
     question = "How often is the seal of a T40 changed, and is that part of the annual check?"
     for document in retriever.invoke(question):
         print(
-            f"{document.metadata['mention']!r} is {document.metadata['title']}, page {document.metadata['page']}"
+            f"{document.metadata['mention']!r} is {document.metadata['title']}, page "
+            f"{document.metadata['page']}"
         )
     answer = chain.invoke(question)
     print("→", answer)

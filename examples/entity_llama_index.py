@@ -1,4 +1,6 @@
-"""A LlamaIndex query engine over a company's own glossary, with a vector index behind it for other questions.
+"""A LlamaIndex query engine over a company's own glossary.
+
+A vector index behind it answers other questions.
 
 python examples/entity_llama_index.py
 """
@@ -13,7 +15,8 @@ from llama_index_factoid import EncoderEmbedding, EntityRetriever
 
 GLOSSARY = [
     Document(
-        text="A submersible pump for brackish water. Its impeller is of duplex steel, and its seal is changed every 4,000 "
+        text="A submersible pump for brackish water. Its impeller is of duplex steel, and its "
+        "seal is changed every 4,000 "
         "hours.",
         metadata={"title": "Tern 40", "aliases": ["T40", "the Tern"]},
     ),

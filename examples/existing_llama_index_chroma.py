@@ -14,8 +14,8 @@ from factoid import SentenceTransformerEncoder
 from llama_index_factoid import EncoderEmbedding, MultiGranularRetriever
 
 HANDBOOK = [
-    "Guests may stay for two nights. The warden keeps the keys in the red house, and lamps are lit at six.",
-    "The ferry leaves at noon and at five. Its captain, Ida Holm, has sailed the strait since 1998.",
+    "Guests may stay for two nights. The warden has the keys, and lamps are lit at six.",
+    "The ferry leaves at noon and at five. Its captain, Ida Holm, has sailed since 1998.",
 ]
 
 

@@ -18,11 +18,13 @@ from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranul
 
 DOCUMENTS = [
     Document(
-        "The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried Nebelong, was lit in 1858.",
+        "The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried "
+        "Nebelong, was lit in 1858.",
         metadata={"title": "Skagen Lighthouse"},
     ),
     Document(
-        "The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres inland in 2019 on rollers.",
+        "The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres inland "
+        "in 2019 on rollers.",
         metadata={"title": "Rubjerg Knude"},
     ),
 ]

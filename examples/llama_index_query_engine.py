@@ -18,12 +18,14 @@ from llama_index_factoid import (
 
 DOCUMENTS = [
     Document(
-        text="The grey lighthouse at Skagen, a brick tower designed by the architect Niels Sigfried Nebelong, was lit "
+        text="The grey lighthouse at Skagen, a brick tower designed by the architect Niels "
+        "Sigfried Nebelong, was lit "
         "in 1858.",
         metadata={"title": "Skagen Lighthouse"},
     ),
     Document(
-        text="The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres inland in 2019.",
+        text="The Rubjerg Knude lighthouse stood so near the cliff that it was moved 70 metres "
+        "inland in 2019.",
         metadata={"title": "Rubjerg Knude"},
     ),
 ]

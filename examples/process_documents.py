@@ -1,4 +1,4 @@
-"""Document processing: a folder of texts into one JSON line per unit, each with its span in the source.
+"""Turn a folder of texts into one JSON line per unit, each with its span in the source.
 
 python examples/process_documents.py examples/data/encyclopedia units.jsonl
 """

@@ -1,6 +1,6 @@
 """LangChain: retrieve passages, and re-rank them down to the sentence that answers.
 
-python examples/rerank_langchain.py colbert-ir/colbertv2.0     # or a folder with a late-interaction model
+python examples/rerank_langchain.py colbert-ir/colbertv2.0     # or the folder of such a model
 """
 
 import sys
@@ -13,7 +13,8 @@ from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranul
 
 DOCUMENTS = [
     Document(
-        "Anna Berg was born in Oslo. She moved to Berlin as a girl. Her first works are shown there.",
+        "Anna Berg was born in Oslo. She moved to Berlin as a girl. Her first works are shown "
+        "there.",
         metadata={"title": "Anna Berg"},
     ),
     Document(
@@ -36,7 +37,8 @@ def main(
         embeddings or EncoderEmbeddings(SentenceTransformerEncoder()), path=path
     )
     store.add_documents(DOCUMENTS)
-    # With a cache, passages are encoded once: the next question costs the encoding of its own words.
+    # With a cache, passages are encoded once: the next question costs the encoding of its own
+    # words.
     ranker = AnyGranularityRanker(model, cache=path)
     retriever = MultiGranularRetriever(
         store=store, k=2, granularity="sentence", parents="unit", rerank=ranker
@@ -45,7 +47,8 @@ def main(
     for sentence in sentences:
         place = f"{sentence.metadata['start_index']}–{sentence.metadata['end_index']}"
         print(
-            f"{sentence.metadata['score']:.2f}  {sentence.metadata['title']} {place}: {sentence.page_content}"
+            f"{sentence.metadata['score']:.2f}  {sentence.metadata['title']} {place}: "
+            f"{sentence.page_content}"
         )
     store.close()
     return sentences

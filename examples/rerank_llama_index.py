@@ -1,6 +1,6 @@
 """LlamaIndex: retrieve passages, and re-rank them down to the sentence that answers.
 
-python examples/rerank_llama_index.py colbert-ir/colbertv2.0     # or a folder with a late-interaction model
+python examples/rerank_llama_index.py colbert-ir/colbertv2.0     # or the folder of such a model
 """
 
 import sys
@@ -21,7 +21,8 @@ from llama_index_factoid import (
 
 DOCUMENTS = [
     Document(
-        text="Anna Berg was born in Oslo. She moved to Berlin as a girl. Her first works are shown there.",
+        text="Anna Berg was born in Oslo. She moved to Berlin as a girl. Her first works are "
+        "shown there.",
         metadata={"title": "Anna Berg"},
     ),
     Document(
@@ -51,7 +52,8 @@ def main(
         transformations=[MultiGranularNodeParser()],
         embed_model=embed_model,
     )
-    # With a cache, passages are encoded once: the next question costs the encoding of its own words.
+    # With a cache, passages are encoded once: the next question costs the encoding of its own
+    # words.
     ranker = AnyGranularityRanker(model, cache=path)
     retriever = MultiGranularRetriever(
         index, embed_model, k=2, granularity="sentence", parents="unit", rerank=ranker

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from factoid.framework import (
+    ID_KEY,
     LANGCHAIN_STORES,
+    OPENSEARCH_FORM,
     InvalidInputError,
     KnownStore,
     Metric,
     Question,
     Row,
     Tree,
+    chroma_ids,
+    chroma_rows,
     known_store,
     own_row_id,
+    row_id,
     scoped_row_id,
+    scrolled,
 )
 
 _PAGE = 1_000  # rows that are listed, written or removed together
@@ -33,6 +41,15 @@ _BY_VECTOR = (
     "similarity_search_by_vector_with_relevance_scores",
     "similarity_search_by_vector_with_score",
 )
+
+
+class _Columns(NamedTuple):
+    """Rows with vectors, in the form in which stores take them."""
+
+    ids: list[str]
+    texts: list[str]
+    vectors: list[list[float]]
+    metadatas: list[dict[str, Any]]
 
 
 class LangChainCollection:
@@ -133,21 +150,17 @@ class LangChainCollection:
         texts = [row.text for row in rows]
         if self.takes_vectors() and all(row.vector is not None for row in rows):
             vectors = [list(row.vector or ()) for row in rows]
-            self._put_embedded(texts, vectors, metadatas, ids)
+            self._put_embedded(_Columns(ids, texts, vectors, metadatas))
             return
         documents = []
-        for text, metadata, row_id in zip(texts, metadatas, ids, strict=True):
-            documents.append(Document(page_content=text, metadata=metadata, id=row_id))
+        for text, metadata, name in zip(texts, metadatas, ids, strict=True):
+            documents.append(Document(page_content=text, metadata=metadata, id=name))
         self.store.add_documents(documents, ids=ids)
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        self.store.add_embeddings(texts, vectors, metadatas=metadatas, ids=ids)
+    def _put_embedded(self, columns: _Columns) -> None:
+        self.store.add_embeddings(
+            columns.texts, columns.vectors, metadatas=columns.metadatas, ids=columns.ids
+        )
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove rows; unknown ids are ignored."""
@@ -157,8 +170,8 @@ class LangChainCollection:
     def _remove(self, ids: list[str]) -> None:
         self.store.delete(ids)
 
-    def _stored_id(self, row_id: str) -> str:
-        return row_id
+    def _stored_id(self, name: str) -> str:
+        return name
 
     # -- All rows --
 
@@ -166,6 +179,11 @@ class LangChainCollection:
         """Yield all rows, or at least those that meet a condition."""
         del condition
         raise InvalidInputError(f"{type(self.store).__name__} cannot list its rows")
+
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition; None if they cannot be listed alone."""
+        del condition
+        return None
 
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition; None if that is not known."""
@@ -193,14 +211,8 @@ class _InMemory(_Known):
         passes = options["filter"]
         return {"filter": lambda document: passes(document.metadata)}
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+    def _put_embedded(self, columns: _Columns) -> None:
+        for name, text, vector, metadata in zip(*columns, strict=True):
             record = {"id": name, "vector": vector, "text": text, "metadata": metadata}
             self.store.store[name] = record
 
@@ -234,16 +246,12 @@ class _FAISS(_Known):
         known = {*self.store.index_to_docstore_id.values()}
         return super().get([name for name in ids if name in known])
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        self._remove(ids)  # it refuses ids that it has
+    def _put_embedded(self, columns: _Columns) -> None:
+        self._remove(columns.ids)  # it refuses ids that it has
         self.store.add_embeddings(
-            list(zip(texts, vectors, strict=True)), metadatas=metadatas, ids=ids
+            list(zip(columns.texts, columns.vectors, strict=True)),
+            metadatas=columns.metadatas,
+            ids=columns.ids,
         )
 
     def _remove(self, ids: list[str]) -> None:
@@ -261,34 +269,19 @@ class _FAISS(_Known):
 
 
 class _Chroma(_Known):
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
+    def _put_embedded(self, columns: _Columns) -> None:
         self.store._collection.upsert(
-            ids=ids, embeddings=vectors, documents=texts, metadatas=metadatas
+            ids=columns.ids,
+            embeddings=columns.vectors,
+            documents=columns.texts,
+            metadatas=columns.metadatas,
         )
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = self._native(condition)
-        start = 0
-        while True:
-            page = self.store.get(
-                where=where,
-                limit=_PAGE,
-                offset=start,
-                include=["documents", "metadatas", "embeddings"],
-            )
-            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
-            for name, text, metadata, vector in zip(*columns, strict=True):
-                fields = metadata or {}
-                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
-            if not page["ids"]:
-                return
-            start += len(page["ids"])
+        yield from chroma_rows(self.store, self._native(condition))
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        return chroma_ids(self.store, self._native(condition))
 
     def leaves(self, condition: Tree) -> bool | None:
         page = self.store.get(where=self._native(condition), limit=1, include=[])
@@ -298,8 +291,8 @@ class _Chroma(_Known):
 class _PGVector(_Known):
     """Ids are those of the table, which all collections share: they hold the collection's name."""
 
-    def _stored_id(self, row_id: str) -> str:
-        return scoped_row_id(self.store.collection_name, row_id)
+    def _stored_id(self, name: str) -> str:
+        return scoped_row_id(self.store.collection_name, name)
 
     def get(self, ids: Sequence[str]) -> list[Row]:
         return super().get(list(map(self._stored_id, ids)))
@@ -331,6 +324,13 @@ class _PGVector(_Known):
             if len(records) < _PAGE:
                 return
             last = records[-1][0]
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        with self.store._make_sync_session() as session:
+            metadata = self.store.EmbeddingStore.cmetadata
+            columns = self._rows(condition, session).with_entities(metadata[ID_KEY].astext)
+            names = [name for (name,) in columns]
+        yield from map(row_id, names)
 
     def leaves(self, condition: Tree) -> bool | None:
         with self.store._make_sync_session() as session:
@@ -369,6 +369,25 @@ class _PGVectorStore(_Known):
 
 
 class _Qdrant(_Known):
+    def takes_vectors(self) -> bool:
+        """Return whether rows are added with vectors: sparse ones are made by the store."""
+        mode = getattr(self.store.retrieval_mode, "value", self.store.retrieval_mode)
+        return super().takes_vectors() and mode == "dense"
+
+    def _put_embedded(self, columns: _Columns) -> None:
+        models = import_module("qdrant_client.models")
+        points = []
+        for name, text, vector, metadata in zip(*columns, strict=True):
+            payload = {
+                self.store.content_payload_key: text,
+                self.store.metadata_payload_key: metadata,
+            }
+            named: Any = vector
+            if self.store.vector_name:
+                named = {self.store.vector_name: vector}
+            points.append(models.PointStruct(id=name, vector=named, payload=payload))
+        self.store.client.upsert(self.store.collection_name, points)
+
     def scan(self, condition: Tree | None) -> Iterator[Row]:
         place = None
         while True:
@@ -386,6 +405,21 @@ class _Qdrant(_Known):
                 if isinstance(vector, Mapping):
                     vector = vector[self.store.vector_name]
                 yield Row(own_row_id(metadata, str(point.id)), text, metadata, vector=vector)
+            if place is None:
+                return
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        place = None
+        while True:
+            points, place = self.store.client.scroll(
+                self.store.collection_name,
+                scroll_filter=self._native(condition),
+                limit=_PAGE,
+                offset=place,
+                with_payload=False,
+            )
+            for point in points:
+                yield str(point.id)
             if place is None:
                 return
 
@@ -431,16 +465,12 @@ class _Milvus(_Known):
             fields = fields[self.store._metadata_field]
         return Row(own_row_id(fields, name), text, fields, vector=vector)
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
+    def _put_embedded(self, columns: _Columns) -> None:
         if self._exists():
-            self._remove(ids)  # an insert does not replace
-        self.store.add_embeddings(texts, vectors, metadatas=metadatas, ids=ids)
+            self._remove(columns.ids)  # an insert does not replace
+        self.store.add_embeddings(
+            columns.texts, columns.vectors, metadatas=columns.metadatas, ids=columns.ids
+        )
 
     def _remove(self, ids: list[str]) -> None:
         if self._exists() and ids:
@@ -457,6 +487,20 @@ class _Milvus(_Known):
         )
         while page := pages.next():
             yield from map(self._of_record, page)
+        pages.close()
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        if not self._exists():
+            return
+        pages = self.store.client.query_iterator(
+            self.store.collection_name,
+            batch_size=_PAGE,
+            filter=self._native(condition),
+            output_fields=[self.store._primary_field],
+        )
+        while page := pages.next():
+            for record in page:
+                yield str(record[self.store._primary_field])
         pages.close()
 
     def leaves(self, condition: Tree) -> bool | None:
@@ -485,27 +529,108 @@ class _Pinecone(_Known):
         return rows
 
 
-class _Elasticsearch(_Known):
+class _Searchable(_Known):
+    """Elasticsearch or OpenSearch, which list their rows by a scroll."""
+
+    vector_field = "vector"
+
+    def _first(self, query: Any, *, size: int, **options: Any) -> Any:
+        """Return the first page of the hits of a query."""
+        raise NotImplementedError
+
+    def _exists(self) -> bool:
+        raise NotImplementedError
+
+    def _hits(self, condition: Tree | None) -> Iterator[Any]:
+        if self._exists():
+            yield from scrolled(partial(self._first, _query(condition)), self.store.client)
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        for hit in self._hits(condition):
+            [row] = _of_hits([{**hit, "found": True}])
+            yield replace(row, vector=hit["_source"].get(self.vector_field))
+
+    def leaves(self, condition: Tree) -> bool | None:
+        if not self._exists():
+            return False
+        return bool(self._first(_query(condition), size=1)["hits"]["hits"])
+
+
+def _query(condition: Tree | None) -> dict[str, Any]:
+    """Return a condition as a query of Elasticsearch and OpenSearch."""
+    query: dict[str, Any] | None = None
+    if condition is not None:
+        query = OPENSEARCH_FORM.filter(condition)
+    return query or {"match_all": {}}
+
+
+class _Elasticsearch(_Searchable):
     def _options(self, limit: int) -> dict[str, Any]:
         # Without it no search finds more than 50.
         return {"custom_query": partial(_with_candidates, limit)}
 
+    def _exists(self) -> bool:
+        return bool(self.store.client.indices.exists(index=self.store._store.index))
+
+    def _first(self, query: Any, *, size: int, **options: Any) -> Any:
+        return self.store.client.search(
+            index=self.store._store.index, query=query, size=size, **options
+        )
+
     def get(self, ids: Sequence[str]) -> list[Row]:
         reply = self.store.client.mget(index=self.store._store.index, ids=list(ids))
-        rows = []
-        for record in reply["docs"]:
-            if record.get("found"):
-                source = record["_source"]
-                metadata = source.get("metadata") or {}
-                name = own_row_id(metadata, record["_id"])
-                rows.append(Row(name, source.get("text", ""), metadata))
-        return rows
+        return _of_hits(reply["docs"])
 
 
 def _with_candidates(limit: int, body: dict[str, Any], _query: str | None) -> dict[str, Any]:
     """Return a query of Elasticsearch that compares as many candidates as it returns."""
     body["knn"]["num_candidates"] = limit
     return body
+
+
+class _OpenSearch(_Searchable):
+    vector_field = "vector_field"
+
+    def _put_embedded(self, columns: _Columns) -> None:
+        pairs = list(zip(columns.texts, columns.vectors, strict=True))
+        # It refuses more rows than 500, unless it is told how many there are.
+        self.store.add_embeddings(
+            pairs, metadatas=columns.metadatas, ids=columns.ids, bulk_size=len(columns.ids)
+        )
+
+    def _exists(self) -> bool:
+        return bool(self.store.client.indices.exists(index=self.store.index_name))
+
+    def _first(self, query: Any, *, size: int, **options: Any) -> Any:
+        body = {"query": query, "size": size}
+        return self.store.client.search(index=self.store.index_name, body=body, **options)
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        if not self._exists():
+            return []
+        return super().nearest(question, limit, condition)
+
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        if not self._exists():
+            return []
+        reply = self.store.client.mget(index=self.store.index_name, body={"ids": list(ids)})
+        return _of_hits(reply["docs"])
+
+    def _remove(self, ids: list[str]) -> None:
+        if self._exists():
+            super()._remove(ids)
+
+
+def _of_hits(records: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return records of Elasticsearch or OpenSearch as rows, without those that are not there."""
+    rows = []
+    for record in records:
+        if record.get("found"):
+            source = record["_source"]
+            metadata = source.get("metadata") or {}
+            name = own_row_id(metadata, record["_id"])
+            rows.append(Row(name, source.get("text", ""), metadata))
+    return rows
 
 
 class _Weaviate(_Known):
@@ -541,6 +666,7 @@ _CLASSES: dict[str, type[_Known]] = {
     "Milvus": _Milvus,
     "Pinecone": _Pinecone,
     "Elasticsearch": _Elasticsearch,
+    "OpenSearch of langchain-community": _OpenSearch,
     "Weaviate": _Weaviate,
 }
 

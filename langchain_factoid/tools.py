@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -14,11 +13,16 @@ from langchain_core.tools import StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from factoid.framework import (
+    AROUND_FIELD,
+    ID_FIELD,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     InvalidInputError,
     as_text,
+    flat_metadata,
     numbered_document,
     read_more,
 )
@@ -27,13 +31,13 @@ from langchain_factoid.retriever import MultiGranularRetriever
 
 
 class _Question(BaseModel):
-    question: str = Field(description="A whole question.")
+    question: str = Field(description=QUESTION_FIELD)
 
 
 class _Place(BaseModel):
-    id: str = Field(description="Id of a result, as it stands behind its title.")
-    around: int = Field(1, description="Number of passages before and after, at most 20.")
-    start: int = Field(0, description="For a document: the character to read from.")
+    id: str = Field(description=ID_FIELD)
+    around: int = Field(1, description=AROUND_FIELD)
+    start: int = Field(0, description=START_FIELD)
 
 
 def search_tool(
@@ -136,7 +140,7 @@ def documents_text(documents: Iterable[Document]) -> str:
         results.append(
             numbered_document(
                 number,
-                to_core(Document(document.page_content, metadata=_flat(metadata))),
+                to_core(Document(document.page_content, metadata=flat_metadata(metadata))),
                 unit_id=document.id or "",
                 document_id=str(metadata.get("parent_id") or ""),
                 start=metadata.get("start_index", 0),
@@ -160,12 +164,3 @@ def documents_of(messages: Sequence[BaseMessage]) -> list[Document]:
             if isinstance(document, Document):
                 documents.setdefault((document.id, document.page_content), document)
     return list(documents.values())
-
-
-def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that are one string or number, without the lists of facts."""
-    flat = {}
-    for key, value in metadata.items():
-        if isinstance(value, str | int | float):
-            flat[key] = value
-    return flat

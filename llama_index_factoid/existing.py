@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
@@ -24,10 +25,12 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
+from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
 from factoid.framework import (
     DOCUMENT_KEY,
     LLAMA_INDEX_STORES,
+    OPENSEARCH_FORM,
     All,
     AnyOf,
     Comparison,
@@ -38,8 +41,11 @@ from factoid.framework import (
     Question,
     Row,
     Tree,
+    chroma_ids,
+    chroma_rows,
     known_store,
     own_row_id,
+    scrolled,
 )
 
 _PAGE = 1_000  # rows that are listed, written or removed together
@@ -174,6 +180,11 @@ class LlamaIndexCollection:
         del condition
         raise InvalidInputError(f"{type(self.store).__name__} cannot list its rows")
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition; None if they cannot be listed alone."""
+        del condition
+        return None
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition; None if that is not known."""
         del condition
@@ -251,25 +262,16 @@ class _Chroma(_Known):
         return super().get(ids)
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
-        where = None
+        yield from chroma_rows(self.store.client, self._where(condition))
+
+    def ids(self, condition: Tree) -> Iterator[str]:
+        return chroma_ids(self.store.client, self._where(condition))
+
+    def _where(self, condition: Tree | None) -> dict[str, Any] | None:
         filters = self._filters(condition)
-        if filters is not None:
-            where = _dollars(filters)
-        start = 0
-        while True:
-            page = self.store.client.get(
-                where=where,
-                limit=_PAGE,
-                offset=start,
-                include=["documents", "metadatas", "embeddings"],
-            )
-            columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
-            for name, text, metadata, vector in zip(*columns, strict=True):
-                fields = metadata or {}
-                yield Row(own_row_id(fields, name), text or "", fields, vector=vector.tolist())
-            if not page["ids"]:
-                return
-            start += len(page["ids"])
+        if filters is None:
+            return None
+        return _dollars(filters)
 
 
 def _dollars(filters: MetadataFilters) -> dict[str, Any]:
@@ -368,6 +370,75 @@ class _Qdrant(_Known):
         return bool(self.store.client.collection_exists(self.store.collection_name))
 
 
+class _OpenSearch(_Known):
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        client = self.store.client
+        client._ensure_initialized()
+        reply = client._os_client.mget(index=client._index, body={"ids": list(ids)})
+        return self._of_hits([record for record in reply["docs"] if record.get("found")])
+
+    def _of_hits(self, records: Sequence[Any]) -> list[Row]:
+        hits = [{**record, "_score": 0.0} for record in records]
+        return self._found(self.store.client._to_query_result({"hits": {"hits": hits}}))
+
+    def _first(self, condition: Tree | None, *, size: int, **options: Any) -> Any:
+        """Return the first page of the rows that meet a condition."""
+        client = self.store.client
+        client._ensure_initialized()
+        query = None
+        if condition is not None:
+            query = OPENSEARCH_FORM.filter(condition)
+        body = {"query": query or {"match_all": {}}, "size": size}
+        return client._os_client.search(index=client._index, body=body, **options)
+
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        client = self.store.client
+        for hit in scrolled(partial(self._first, condition), client._os_client):
+            [row] = self._of_hits([hit])
+            yield replace(row, vector=hit["_source"].get(client._embedding_field))
+
+    def leaves(self, condition: Tree) -> bool | None:
+        return bool(self._first(condition, size=1)["hits"]["hits"])
+
+
+class _Native(_Known):
+    """It takes filters in a form of its own, since it understands few of LlamaIndex's."""
+
+    def __init__(self, store: BasePydanticVectorStore, known: KnownStore) -> None:
+        super().__init__(store, known)
+        self.known = known
+        self._form = known.form
+        self._argument = known.argument
+
+    def nearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
+        options = {}
+        native = self._form.filter(condition)
+        if native is not None:
+            options[self._argument] = native
+        return self._found(self.store.query(self._query(question, limit, condition), **options))
+
+    def _filters(self, condition: Tree | None) -> None:
+        del condition
+
+    def leaves(self, condition: Tree) -> bool | None:
+        del condition
+        return None  # it cannot list its rows
+
+
+class _Weaviate(_Native):
+    def get(self, ids: Sequence[str]) -> list[Row]:
+        collection = self.store.client.collections.get(self.store.index_name)
+        rows = []
+        for name in ids:
+            record = collection.query.fetch_object_by_id(name)
+            if record is not None:
+                properties = dict(record.properties)
+                text = properties.pop(self.store.text_key, "")
+                node = metadata_dict_to_node(properties, text=text)
+                rows.append(_row(node))
+        return rows
+
+
 _BEFORE = LLAMA_INDEX_STORES[0].metric(None)  # the cosine, of an empty store
 
 
@@ -376,6 +447,9 @@ _CLASSES: dict[str, type[_Known]] = {
     "Chroma": _Chroma,
     "pgvector": _Postgres,
     "Qdrant": _Qdrant,
+    "OpenSearch": _OpenSearch,
+    "Elasticsearch": _Native,
+    "Weaviate": _Weaviate,
 }
 
 

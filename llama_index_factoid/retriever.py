@@ -54,6 +54,8 @@ from llama_index_factoid.vector_store import (
     both_filters,
 )
 
+_LAMBDA = 0.5  # of mode "mmr", as over a store of ours
+
 
 class MultiGranularRetriever(VectorIndexRetriever):
     """Retrieves passages by their facts.
@@ -236,10 +238,12 @@ def _existing_options(
         search["filter"] = condition
     if mode in (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE):
         search["lexical"] = 1
+    elif mode == VectorStoreQueryMode.MMR:
+        search.setdefault("mmr", _LAMBDA)
     elif mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID):
         raise InvalidInputError(
             f"over a store of another make there is no mode {str(mode)!r}: use default, hybrid, "
-            "text_search or sparse"
+            "text_search, sparse or mmr"
         )
     return search
 

@@ -14,11 +14,16 @@ from llama_index.core.tools import FunctionTool
 from pydantic import BaseModel, Field
 
 from factoid.framework import (
+    AROUND_FIELD,
+    ID_FIELD,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     Document,
     as_text,
+    flat_metadata,
     numbered_document,
     read_more,
     text_field,
@@ -29,13 +34,13 @@ from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, both
 
 
 class _Question(BaseModel):
-    question: str = Field(description="A whole question.")
+    question: str = Field(description=QUESTION_FIELD)
 
 
 class _Place(BaseModel):
-    id: str = Field(description="Id of a result, as it stands behind its title.")
-    around: int = Field(1, description="Number of passages before and after, at most 20.")
-    start: int = Field(0, description="For a document: the character to read from.")
+    id: str = Field(description=ID_FIELD)
+    around: int = Field(1, description=AROUND_FIELD)
+    start: int = Field(0, description=START_FIELD)
 
 
 class ReadNodes(list[NodeWithScore]):
@@ -128,7 +133,7 @@ def nodes_text(nodes: Iterable[NodeWithScore]) -> str:
     for number, result in enumerate(nodes, start=1):
         node = result.node
         title, section = (text_field(node.metadata, key) for key in HEADING)
-        document = Document(text_of(node), title, section, metadata=_flat(node.metadata))
+        document = Document(text_of(node), title, section, metadata=flat_metadata(node.metadata))
         start = None
         if span := span_of(node):
             start = span[0]
@@ -162,12 +167,3 @@ def nodes_of(outputs: Iterable[Any]) -> list[NodeWithScore]:
             if isinstance(node, NodeWithScore):
                 nodes.setdefault(node.node.node_id, node)
     return list(nodes.values())
-
-
-def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that are one string or number, without the lists of facts."""
-    flat = {}
-    for key, value in metadata.items():
-        if isinstance(value, str | int | float):
-            flat[key] = value
-    return flat

@@ -47,6 +47,7 @@ from factoid.framework import (
     matches,
     option_names,
     parse_filter,
+    to_matrix,
 )
 from llama_index_factoid.convert import (
     GranularityName,
@@ -255,6 +256,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 "itself: add documents with UnitStore or MultiGranularFAISS, or use another store"
             )
         nodes = list(nodes)
+        embeddings = []
         for node in nodes:
             if not isinstance(node, BaseNode):
                 raise InvalidInputError(f"expected nodes, got {type(node).__name__}")
@@ -263,7 +265,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                     f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, "
                     "or put the embedding model last in the IngestionPipeline"
                 )
-        vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
+            embeddings.append(node.embedding)
+        vectors = to_matrix(embeddings, len(nodes))
         units = list(map(to_unit, nodes))
         stale = stale_ids(self._store, nodes, units)
         embedded = embedded_metadata(nodes)

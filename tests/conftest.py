@@ -13,8 +13,8 @@ pytest_plugins = [
     "tests.existing.servers"
 ]  # servers that several folders use, started when one does
 
-# The same examples in every run, so that a run fails for what was changed. New ones: --hypothesis-profile=explore
-# No deadline: timings lie in benchmarks, and machines are loaded.
+# The same examples in every run, so that a run fails for what was changed. New ones:
+# --hypothesis-profile=explore. No deadline: timings lie in benchmarks, and machines are loaded.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile("same")
@@ -22,7 +22,8 @@ settings.load_profile("same")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-# Tests interrupt themselves and their children; a run in the background may have been started with Ctrl-C ignored.
+# Tests interrupt themselves and their children; a run in the background may have been started with
+# Ctrl-C ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The sets of docs/data.md

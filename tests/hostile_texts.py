@@ -1,4 +1,6 @@
-"""Texts of a hostile stranger: fragments, shapes that repeat them, and all that reads a stranger's texts."""
+"""Texts of a hostile stranger: fragments, shapes that repeat them, and all that reads a stranger's
+texts.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,9 @@ from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import (
-    GrowingAnswer,
-    claims_something,
-    with_markers,
-    without_markers,
-)
+from factoid.late_interaction.answer import GrowingAnswer, claims_something
 from factoid.late_interaction.cite import PropCite
+from factoid.late_interaction.markers import with_markers, without_markers
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose
 from factoid.propositions.parse import read_propositions
@@ -73,7 +71,8 @@ from tests.late_interaction.word_vectors import WordVectors
 Text = Callable[[int], str]  # from a number of characters
 Reader = Callable[[str], object]
 
-# Fragments: prose, Markdown, HTML, wikitext, LaTeX, JSON and CSV, each with what opens and closes something, and white space.
+# Fragments: prose, Markdown, HTML, wikitext, LaTeX, JSON and CSV, each with what opens and closes
+# something, and white space.
 
 FRAGMENTS = (
     " ", "a", "word ", "a ", "A", "A ", "A. ", "a. ", "1", "1.", "1. ", "a: ", "Ann: ", "Table 2: ", "Figure 1: ", "In A, ",
@@ -190,7 +189,9 @@ def _clean(text: str) -> None:
 
 
 def _clean_result(text: str) -> None:
-    """Clean a service's result in plain text, with a paragraph for each line and a table with a cell for each."""
+    """Clean a service's result in plain text, with a paragraph for each line and a table with a
+    cell for each.
+    """
     paragraphs = []
     cells = []
     at = 0
@@ -305,7 +306,7 @@ def _show(text: str) -> None:
 def _lexical(text: str) -> None:
     index = LexicalIndex()
     index.update(np.array([], np.int64), np.array([1], np.int64), [text])
-    index.shares(text, index.places(index.rows))
+    index.relative_scores(text, index.places(index.rows))
 
 
 def _store(text: str) -> None:
@@ -443,7 +444,10 @@ NEEDS = {
 
 
 def seconds(read: Reader, text: str) -> float:
-    """Return the CPU seconds that reading a text takes in this thread. One clear error is an answer, too."""
+    """Return the CPU seconds that reading a text takes in this thread.
+
+    One clear error is an answer, too.
+    """
     gc.disable()  # its collections come when they like
     began = time.thread_time()
     try:
@@ -455,7 +459,8 @@ def seconds(read: Reader, text: str) -> float:
 
 
 def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -> str:
-    """Return the CPU seconds for a text and for longer ones if they grow faster than linearly, else "".
+    """Return the CPU seconds for a text and for longer ones if they grow faster than linearly, else
+    "".
 
     Each text has four times the size of the one before. Linear growth is 4, quadratic 16. Times
     below `negligible` seconds are not looked at.
@@ -478,4 +483,7 @@ def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -
         longest <= _MOST_GROWTH * long
     ):  # one step, such as a limit above which a text is read in another way
         return ""
-    return f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}, {longest:.3f} s for {16 * size:,}"
+    return (
+        f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}, {longest:.3f} "
+        f"s for {16 * size:,}"
+    )

@@ -31,7 +31,9 @@ class ServerError(Exception):
 
 
 class Script:
-    """Answers by passage: a text, a dict with more than text, or an error; others get themselves."""
+    """Answers by passage: a text, a dict with more than text, or an error; others get
+    themselves.
+    """
 
     def __init__(self, answers, *, seconds=0.0):
         self.answers, self.seconds = answers, seconds
@@ -150,7 +152,9 @@ def langchain_call(name, **arguments):
 
 
 def llama_index_agent_model(steps):
-    """Return a model with tools that answers its calls one after the other, as `LangChainAgentModel` does."""
+    """Return a model with tools that answers its calls one after the other, as
+    `LangChainAgentModel` does.
+    """
     left = list(steps)
 
     def answer(messages, **_):

@@ -31,7 +31,9 @@ class Running:
         self._process = process
 
     def get(self, path, **request):
-        """Send a request, and return the content of the response; other keywords are those of `urllib.request.Request`."""
+        """Send a request, and return the content of the response; other keywords are those of
+        `urllib.request.Request`.
+        """
         try:
             made = urllib.request.Request(f"{self.address}{path}", **request)
             with OPENER.open(made, timeout=LIMIT) as response:
@@ -64,8 +66,8 @@ class Running:
 def running(command, log, *, ready, environment=None, python=True, **options):
     """Run a server on a port that the system chooses; stop it and all its workers at the end.
 
-    The command is one of Python, without the interpreter, or of the system; the server says its address in its log, and answers
-    `ready` when it is. Options are those of `Popen`.
+    The command is one of Python, without the interpreter, or of the system; the server says its
+    address in its log, and answers `ready` when it is. Options are those of `Popen`.
     """
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -1,4 +1,6 @@
-"""Input that nobody wants, from text to search: a correct result or one clear error, in little time."""
+"""Input that nobody wants, from text to search: a correct result or one clear error, in little
+time.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,10 @@ async def test_prompts_and_threads(reader_class, model_class):
     llm = model_class(script=script)
     reader = reader_class(llm)
     assert isinstance(reader, Reader)
-    prompt = f"{DOCUMENT}\n\nAnother.\n\nBased on these texts, answer this question:\nQ: Which river?\nA:"
+    prompt = (
+        f"{DOCUMENT}\n\nAnother.\n\nBased on these texts, answer this question:\n"
+        "Q: Which river?\nA:"
+    )
     assert json.loads(reader.read("Which river?", [DOCUMENT, "Another."])) == [prompt]
     script.threads.clear()
     assert json.loads(await reader.aread("Which river?")) == [

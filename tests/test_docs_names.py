@@ -45,7 +45,8 @@ FOREIGN = frozenset(
     init_chat_model Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
     """.split()
 )
-# Examples: words of texts, files of users, keys of their metadata, kinds of FAISS, settings of LlamaIndex.
+# Examples: words of texts, files of users, keys of their metadata, kinds of FAISS, settings of
+# LlamaIndex.
 EXAMPLES = frozenset(
     """
     Straße STRASSE strasse istanbul ii PQ48 PQ96x4fs SQ4 SQ6 SQfp16 HNSW32 cp fees user_id tenant

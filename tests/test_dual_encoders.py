@@ -1,4 +1,6 @@
-"""The six retrievers of Dense X against transformers by hand, on tiny models of each architecture."""
+"""The six retrievers of Dense X against transformers by hand, on tiny models of each
+architecture.
+"""
 
 from __future__ import annotations
 

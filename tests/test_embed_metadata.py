@@ -1,4 +1,6 @@
-"""Texts that only their metadata tell apart: `embed_metadata` is one option of the core and both frameworks."""
+"""Texts that only their metadata tell apart: `embed_metadata` is one option of the core and both
+frameworks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The Sentence Transformers adapter: lazy, offline by default, with its query and document sides."""
+"""The Sentence Transformers adapter: lazy, offline by default, with its query and document
+sides.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 from factoid import Document, SentenceTransformerEncoder, UnitStore
-from factoid.encode import OFFLINE_PACKAGE, Encoder
+from factoid.encode import OFFLINE_PACKAGE, Encoder, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
@@ -175,7 +177,8 @@ def test_a_store_knows_its_model_by_name(tmp_path):
     encoder.name = "/models/all-MiniLM-L6-v2"
     with pytest.raises(
         EncoderMismatchError,
-        match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one, .* say so .*: name='{model}' of Sent",
+        match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one, .* "
+        f"say so .*: name='{model}' of Sent",
     ):
         UnitStore(tmp_path, encoder=encoder)
 
@@ -238,3 +241,30 @@ def test_a_name_can_be_given(tmp_path):
     assert SentenceTransformerEncoder(tmp_path, name="all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
     assert SentenceTransformerEncoder("BAAI/bge-small-en").name == "BAAI/bge-small-en"
     assert SentenceTransformerEncoder(str(tmp_path / "absent")).name == str(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_lists_become_the_array_that_numpy_makes_of_them(dim):
+    rows = [[0.1, -2.5e30, 1e300][:dim], [7, True, float("nan")][:dim], [0.0, -0.0, 1e-46][:dim]]
+    with np.errstate(over="ignore"):
+        expected = np.array(rows, np.float32)
+    matrix = to_matrix(rows, 3)
+    np.testing.assert_array_equal(matrix, expected)
+    assert matrix.dtype == np.float32
+    assert matrix.flags.writeable
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, np.int64])
+def test_arrays_are_joined_as_one(kind):
+    whole = np.arange(12).reshape(4, 3).astype(kind)
+    matrix = to_matrix(list(whole[::2]), 2)
+    np.testing.assert_array_equal(matrix, whole[::2].astype(np.float32))
+    assert matrix.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "vectors", [[[1.0, 2.0], [1.0]], [np.ones(2), np.ones(3)], [[1.0], ["a"]], [np.ones((1, 2))]]
+)
+def test_what_is_no_matrix_is_refused(vectors):
+    with pytest.raises(EncoderMismatchError):
+        to_matrix(vectors, len(vectors))

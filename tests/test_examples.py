@@ -201,11 +201,11 @@ def test_existing_langchain_chroma(capsys, embeddings):
 @pytest.mark.filterwarnings(
     "ignore::PendingDeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-def test_existing_langchain_pgvector(capsys, embeddings, postgres):
+def test_existing_langchain_pgvector(capsys, embeddings, database):
     pytest.importorskip(
         "langchain_postgres", reason="needs langchain-postgres, of the group `stores`"
     )
-    address = postgres.replace("postgresql://", "postgresql+psycopg://")
+    address = database.replace("postgresql://", "postgresql+psycopg://")
     load("existing_langchain_pgvector").main(address, embeddings)
     check_existing(capsys.readouterr().out)
 
@@ -219,7 +219,7 @@ def test_existing_llama_index_chroma(capsys, embed_model):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_existing_llama_index_pgvector(capsys, embed_model, postgres):
+def test_existing_llama_index_pgvector(capsys, embed_model, database):
     pytest.importorskip("llama_index.vector_stores.postgres", reason="needs the group `stores`")
-    load("existing_llama_index_pgvector").main(postgres, embed_model)
+    load("existing_llama_index_pgvector").main(database, embed_model)
     check_existing(capsys.readouterr().out)

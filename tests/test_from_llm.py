@@ -1,4 +1,6 @@
-"""Any model of either framework as a propositionizer: the same script gives the same results, sync and async."""
+"""Any model of either framework as a propositionizer: the same script gives the same results, sync
+and async.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Ids of documents and of units are two name spaces: nobody's document removes, replaces or changes another's units.
+"""Ids of documents and of units are two name spaces: nobody's document removes, replaces or changes
+another's units.
 
-Ids of units are made from content, so whoever knows a text knows the ids of its units, and can name documents so.
+Ids of units are made from content, so whoever knows a text knows the ids of its units, and can name
+documents so.
 """
 
 from __future__ import annotations
@@ -105,7 +107,9 @@ def test_units_with_ids_of_documents(store):
 
 
 def test_units_of_another_document(store, tmp_path):
-    """No way to add a unit replaces a unit of another document; one that names another's passage is not under it."""
+    """No way to add a unit replaces a unit of another document; one that names another's passage is
+    not under it.
+    """
     before = state_of(store)
     stolen = [replace(unit, document_id="b", metadata={"tenant": "south"}) for unit in before[0]]
     for unit in stolen:
@@ -166,7 +170,9 @@ def test_units_under_a_passage_of_another_document(store):
 
 
 def test_a_unit_that_waits_for_a_document(store):
-    """Somebody adds units under the ids that a document's units will have: one clear error, and nothing is lost."""
+    """Somebody adds units under the ids that a document's units will have: one clear error, and
+    nothing is lost.
+    """
     with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as other:
         other.add_documents([A])
         waiting = [replace(unit, document_id="squatter") for unit in other.get(other.ids())]

@@ -1,6 +1,8 @@
-"""What reads a stranger's texts takes linear time, however they are made, and never ends in a raw error.
+"""What reads a stranger's texts takes linear time, however they are made, and never ends in a raw
+error.
 
-`make test-all` tries 40 texts for each reader; with FACTOID_CAMPAIGN=300 in the environment it is 300, and each fragment.
+`make test-all` tries 40 texts for each reader; with FACTOID_CAMPAIGN=300 in the environment it is
+300, and each fragment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Integers that Python cannot write, and values nested deep, are one clear error wherever metadata and JSON are read."""
+"""Integers that Python cannot write, and values nested deep, are one clear error wherever metadata
+and JSON are read.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,10 @@ JSON |= {f"{levels} levels": "[" * levels + "]" * levels for levels in (900, 500
 
 @pytest.mark.parametrize("value", JSON.values(), ids=JSON)
 def test_json(tmp_path, value):
-    line = f'{{"text": "a", "answer": "a", "passages": [], "content": {value}, "metadata": {{"b": {value}}}}}'
+    line = (
+        f'{{"text": "a", "answer": "a", "passages": [], "content": {value}, "metadata": '
+        f'{{"b": {value}}}}}'
+    )
     files = {name: tmp_path / name for name in ("a.jsonl", "a.json")}
     for file in files.values():
         file.write_text(line)

@@ -1,4 +1,6 @@
-"""Sentences and propositions as parts of their passage, in one pass of a model that pools by mean."""
+"""Sentences and propositions as parts of their passage, in one pass of a model that pools by
+mean.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def make(tmp_path_factory):
 
 
 def by_hand(encoder, text, span, *, prompt=""):
-    """Return the vector of a part: the model's own tokens, cut by the words before them, in plain loops."""
+    """Return the vector of a part: the model's own tokens, cut by the words before them, in plain
+    loops.
+    """
     import torch
 
     [transformer, *_] = encoder._model()
@@ -121,7 +125,9 @@ def test_what_follows_the_pooling_is_done_to_parts_as_well(make):
 
 @needs_models
 def test_of_a_long_text_each_token_counts_once(make):
-    """Without layers a token's vector depends on its word alone: any token that is missing or counts twice shows."""
+    """Without layers a token's vector depends on its word alone: any token that is missing or
+    counts twice shows.
+    """
     encoder = make(layers=0, limit=12)
     generator = np.random.default_rng(0)
     words = [str(word) for word in generator.choice(WORDS, 150)]

@@ -91,7 +91,8 @@ async def test_search_read_and_list(store, mode):
         [fact, *_] = found["hits"][0]["facts"]
         assert fact["text"] == expected[0].matches[0].unit.text
         assert text.startswith(
-            f"[1] Pisa (id: {expected[0].unit.id})\n- Pisa: The tower leans. It is old.\n> The tower"
+            f"[1] Pisa (id: {expected[0].unit.id})\n- Pisa: The tower leans. It is old.\n"
+            "> The tower"
         )
         # Around a fact: its passage, and the next one.
         text, read = await call(client, "read", id=fact["id"], around=1)

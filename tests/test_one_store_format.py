@@ -1,4 +1,6 @@
-"""One store format: what the core, LangChain or LlamaIndex wrote, all three open, with the same hits and spans."""
+"""One store format: what the core, LangChain or LlamaIndex wrote, all three open, with the same
+hits and spans.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def text(name: str) -> str:
     for chapter, topic in enumerate(CHAPTERS):
         parts.append(f"## {topic}\n\n| {topic} | {name} |\n|---|---|\n| 1 | 2 |")
         parts += [
-            f"The {name} was measured at gauge {10 * chapter + place} by the {topic} office. It carried {place + 3} barges. "
+            (
+                f"The {name} was measured at gauge {10 * chapter + place} by the {topic} office. It "
+                f"carried {place + 3} barges. "
+            )
             + f"Boatmen of the {name} kept a record of {topic.lower()} there. " * 6
             for place in range(3)
         ]

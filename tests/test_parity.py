@@ -1,4 +1,6 @@
-"""Both frameworks, one behaviour: the same corpus, queries and options give the same parents, scores and matches."""
+"""Both frameworks, one behaviour: the same corpus, queries and options give the same parents,
+scores and matches.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ import llama_index_factoid
 from factoid import Document, Granularity, SyntaxPropositionizer, UnitStore
 from factoid.testing import HashEncoder
 
-# One paragraph each, so that LangChain's parent (the document) and LlamaIndex's (the passage) are the same text.
+# One paragraph each, so that LangChain's parent (the document) and LlamaIndex's (the passage) are
+# the same text.
 CORPUS = [
     "The Vasa was a large Swedish warship that sank on its maiden voyage in Stockholm harbour in 1628. It was raised in 1961.",
     "Anna Berg was born in the old town of Oslo in 1900 and moved to a small flat in Berlin in 1925.",
@@ -98,7 +101,9 @@ def llama_index(query: str, **options: Any) -> Found:
 
 
 def rounded(found: Found) -> list[tuple[float, str, list[tuple[float, str]]]]:
-    """Return results with scores to five digits; of equal scores in order of the text, since ties have no order; no zeros."""
+    """Return results with scores to five digits; of equal scores in order of the text, since ties
+    have no order; no zeros.
+    """
     results = [
         (round(score, 5), text, sorted((round(part, 5), match) for match, part in matches))
         for text, score, matches, _ in found

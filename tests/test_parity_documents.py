@@ -1,4 +1,6 @@
-"""The contract of a document-intelligence pipeline: one document, with the number and the summaries of its tables."""
+"""The contract of a document-intelligence pipeline: one document, with the number and the summaries
+of its tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Entity retrievers: the core and both frameworks find the same articles, in the same order, with the same mentions."""
+"""Entity retrievers: the core and both frameworks find the same articles, in the same order, with
+the same mentions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Filters and metadata that are nested too deep are one error in both frameworks, whatever way they come in."""
+"""Filters and metadata that are nested too deep are one error in both frameworks, whatever way they
+come in.
+"""
 
 from __future__ import annotations
 

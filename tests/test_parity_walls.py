@@ -1,4 +1,6 @@
-"""What a filter excludes reaches nobody through either framework: documents, nodes, their metadata, models and citations."""
+"""What a filter excludes reaches nobody through either framework: documents, nodes, their metadata,
+models and citations.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,9 @@ def test_langchain_in_many_filters(part: int) -> None:
 
 
 def nodes_of(dice: Any) -> list[TextNode]:
-    """Return units as nodes as our parsers make them, with all that nodes say of each other, and tenants of their own."""
+    """Return units as nodes as our parsers make them, with all that nodes say of each other, and
+    tenants of their own.
+    """
     nodes: dict[str, TextNode] = {}
     for document, units in documents(dice, dice.randrange(1, 5)):
         source = RelatedNodeInfo(node_id=document.id, metadata=dict(document.metadata))

@@ -1,4 +1,6 @@
-"""Progress: a bar where a person looks, a line in the log elsewhere, and nothing for what takes no time."""
+"""Progress: a bar where a person looks, a line in the log elsewhere, and nothing for what takes no
+time.
+"""
 
 from __future__ import annotations
 
@@ -145,3 +147,14 @@ def test_both_frameworks_take_it(capsys):
 
 def test_progress_is_made_by_its_function():
     assert isinstance(progress_bar(show=False, unit=" things"), Progress)
+
+
+def test_the_bars_of_indexes_end_at_all_of_them(capsys):
+    with UnitStore(encoder=HashEncoder(), progress=True) as store:
+        store.add_documents(DOCUMENTS)
+        capsys.readouterr()
+        store.search("Which row is here?")
+    last = [line.rpartition("\r")[2] for line in capsys.readouterr().err.splitlines() if line]
+    words = [line for line in last if "indexed by words" in line]
+    assert words
+    assert "5/5" in words[-1]

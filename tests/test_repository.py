@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
@@ -100,3 +102,40 @@ def test_the_core_is_alone_in_its_folder_and_every_package_typed():
 def test_generated_pages_are_up_to_date(tool, page):
     render = runpy.run_path(str(ROOT / "tools" / tool))["render"]
     assert (ROOT / "docs" / page).read_text(encoding="utf-8") == render(), "run make docs"
+
+
+def requirements() -> list[Requirement]:
+    """Return what is installed together: the extras `all` and `demo`, and three groups."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = settings["project"]["optional-dependencies"]
+    groups = settings["dependency-groups"]
+    pending = [*settings["project"]["dependencies"], "factoid[all,demo]"]
+    pending += [*groups["dev"], *groups["docs"], *groups["stores"]]
+    found = []
+    while pending:
+        entry = pending.pop()
+        if isinstance(entry, dict):
+            pending += groups[entry["include-group"]]
+            continue
+        requirement = Requirement(entry)
+        if requirement.name == "factoid":
+            for extra in requirement.extras:
+                pending += extras[extra]
+        elif requirement.marker is None or requirement.marker.evaluate():
+            found.append(requirement)
+    return found
+
+
+def test_the_lock_holds_all_that_is_installed_together():
+    locked = {}
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            name, _, number = line.partition("==")
+            locked[canonicalize_name(name)] = number
+    missing = []
+    for requirement in requirements():
+        number = locked.get(canonicalize_name(requirement.name))
+        if number is None or not requirement.specifier.contains(number, prereleases=True):
+            missing.append(f"{requirement}: {number}")
+    assert missing == []
+    assert len(requirements()) > 60

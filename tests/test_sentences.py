@@ -1,4 +1,7 @@
-"""Where sentences end. Each line of PROSE is one text; `|` stands where the one space between two sentences is."""
+"""Where sentences end.
+
+Each line of PROSE is one text; `|` stands where the one space between two sentences is.
+"""
 
 from __future__ import annotations
 
@@ -190,14 +193,17 @@ def test_other_texts(text, expected):
     assert sentences(text) == expected
 
 
-# White space, what nobody sees, and what Markdown does not show: marks of lists, quotes, tables and headings, link definitions.
+# White space, what nobody sees, and what Markdown does not show: marks of lists, quotes, tables and
+# headings, link definitions.
 UNSEEN = re.compile(
     rf"(?:[\s>|*+•‣·∙–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*"
 )
 
 
 def holds(text, spans):
-    """Spans lie in the text in order; each is trimmed; outside stands nothing that a reader would see."""
+    """Spans lie in the text in order; each is trimmed; outside stands nothing that a reader
+    would see.
+    """
     at = 0
     for start, end in spans:
         assert at <= start < end <= len(text)

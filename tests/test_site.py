@@ -1,4 +1,6 @@
-"""The site of the documentation: every page in a group, no broken link, nothing from other servers."""
+"""The site of the documentation: every page in a group, no broken link, nothing from other
+servers.
+"""
 
 from __future__ import annotations
 

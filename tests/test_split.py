@@ -30,7 +30,9 @@ def sentence(words, name="word"):
 
 
 def appendix_a(lengths, words, min_words):
-    """Pack sentences, given by their lengths, as the paper tells it: an independent retelling of its five sentences."""
+    """Pack sentences, given by their lengths, as the paper tells it: an independent retelling of
+    its five sentences.
+    """
     chunks, chunk = [], []
     for index, length in enumerate(lengths):
         if chunk and sum(lengths[i] for i in chunk) + length > words:
@@ -189,7 +191,8 @@ def test_characters_count_where_no_spaces_are_written():
 
 
 LINES = st.sampled_from(
-    f"¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes on.¦and on¦{'x' * 210}¦"
+    "¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes "
+    f"on.¦and on¦{'x' * 210}¦"
     "漢字。漢字¦Dr. No (see p. 5).[3] 😀¦\0¦\t\u00a0é.¦T\u2028U.\x0c¦".split("¦")
 )
 DOCUMENTS = st.tuples(
@@ -215,7 +218,8 @@ def test_spans_are_exact_and_nothing_is_lost(text):
             for position in range(unit.start, unit.end):
                 seen[position] += 1
     assert len({passage.id for passage in passages}) == len(passages)
-    # No word stands in two sentences; one that stands in none is part of a heading or of front matter.
+    # No word stands in two sentences; one that stands in none is part of a heading or of front
+    # matter.
     inside = [False] * len(text)
     for start, end, _, _ in outline(document)[1]:
         inside[start:end] = [True] * (end - start)

@@ -1,6 +1,7 @@
 """The obvious call of each framework: a passage with its place, found by meaning and by words.
 
-`parents="auto"` is one rule: a document that is one passage comes back as it was added, of a longer one its passage.
+`parents="auto"` is one rule: a document that is one passage comes back as it was added, of a longer
+one its passage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A Sentence Transformers model that has learned nothing, of BERT with a WordPiece vocabulary of given words."""
+"""A Sentence Transformers model that has learned nothing, of BERT with a WordPiece vocabulary of
+given words.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def make_untrained(
     dense: bool = False,
     **options: object,
 ) -> SentenceTransformer:
-    """Make a model that reads `limit` tokens at most; without layers, what a token's vector is depends on its word alone."""
+    """Make a model that reads `limit` tokens at most; without layers, what a token's vector is
+    depends on its word alone.
+    """
     letters = sorted({letter for word in words for letter in word})
     pieces = [*words, *letters, *(f"##{letter}" for letter in letters)]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys(pieces)]

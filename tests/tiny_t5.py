@@ -10,7 +10,9 @@ import transformers
 
 
 def write_untrained(folder: Path, texts: Iterable[str], *, limit: int) -> Path:
-    """Write model and tokenizer: each word of the texts is a token, and each character, for other words."""
+    """Write model and tokenizer: each word of the texts is a token, and each character, for other
+    words.
+    """
     words = sorted({word for text in texts for word in text.split()})
     chars = sorted({char for word in words for char in word})
     vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -20.0), ("▁", -2.0)]

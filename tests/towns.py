@@ -1,4 +1,7 @@
-"""A store of small towns, for the tests of its folder. Reading it needs no pytest: a killed process does so, too."""
+"""A store of small towns, for the tests of its folder.
+
+Reading it needs no pytest: a killed process does so, too.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text])
 
 def document(number):
     return Document(
-        f"Town {number} lies on hill {number}. It has {number} gates.\n\n<!-- Later. -->\n\nIt burned.",
+        f"Town {number} lies on hill {number}. It has {number} gates.\n\n<!-- Later. -->\n\n"
+        "It burned.",
         id=f"doc{number}",
     )
 

@@ -11,7 +11,9 @@ import pytest
 
 @contextmanager
 def read_only_mount(folder, at):
-    """Show a folder at another place, where it cannot be written; skip the test where that is not allowed."""
+    """Show a folder at another place, where it cannot be written; skip the test where that is not
+    allowed.
+    """
     if os.name != "posix" or os.geteuid() != 0:
         pytest.skip("only root may mount a folder read-only at another place")
     at.mkdir(parents=True, exist_ok=True)

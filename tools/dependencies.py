@@ -118,8 +118,10 @@ def sizes(wheel: str) -> None:
             subprocess.run(install, check=True)  # noqa: S603
             seconds = time.monotonic() - start
             count = [python, str(Path(__file__).absolute()), "installed"]
-            output = subprocess.run(count, check=True, capture_output=True, text=True).stdout  # noqa: S603
-            packages, size = json.loads(output)
+            counted = subprocess.run(  # noqa: S603
+                count, check=True, capture_output=True, text=True
+            )
+            packages, size = json.loads(counted.stdout)
         print(
             f"| {extras or '(none)'} | {packages} | {size / 1e6:.0f} | {seconds:.0f} |", flush=True
         )

@@ -68,7 +68,8 @@ def draw(question: str, hit: Hit) -> str:
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">
 <title>{escape(question)} {escape(best.text)}</title>
 <style>
-text {{ font: 14px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #24292f; white-space: pre }}
+text {{ font: 14px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace }}
+text {{ fill: #24292f; white-space: pre }}
 .question, .title {{ font-weight: bold }}
 .title, .score {{ fill: #57606a }}
 </style>
@@ -102,7 +103,10 @@ def mark(row: float, start: int, end: int) -> str:
     """Return the background of some columns of a row."""
     x = LEFT + start * LETTER - 2
     width = (end - start) * LETTER + 4
-    return f'<rect x="{x:.1f}" y="{row * LINE - 6:.1f}" width="{width:.1f}" height="22" rx="3" fill="#ffe08a"/>'
+    return (
+        f'<rect x="{x:.1f}" y="{row * LINE - 6:.1f}" width="{width:.1f}" height="22" rx="3" '
+        'fill="#ffe08a"/>'
+    )
 
 
 if __name__ == "__main__":

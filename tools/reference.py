@@ -23,8 +23,8 @@ HEAD = """# Reference
 
 <!-- Written by `make docs` from docstrings and the comments on fields: change those. -->
 
-The options of the main classes and functions, and the fields of what they take and return. What they raise, and what is not here,
-is in their docstrings.
+The options of the main classes and functions, and the fields of what they take and return. What
+they raise, and what is not here, is in their docstrings.
 """
 
 # Headings, with what stands under each: `module.name`, or a module for the text of its docstring.

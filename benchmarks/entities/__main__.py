@@ -1,11 +1,13 @@
-"""Retrieval by entities beside BM25 and dense retrieval, on questions about Wikipedia articles (Entity Retrieval, §4).
+"""Retrieval by entities beside BM25 and dense retrieval, on questions about Wikipedia articles
+(Entity Retrieval, §4).
 
     python -m benchmarks.entities ../shared/data/factoidqa-cmu-qa-v1.2
     python -m benchmarks.entities DATA --into docs/entity-benchmarks.md
     python -m benchmarks.entities DATA --questions 50        # does it run?
 
-BM25 and MiniLM search the same articles, cut into blocks of 100 words with the title before each. Every method is built, and
-searched, in a process of its own, whose seconds and memory are reported, imports and loading included.
+BM25 and MiniLM search the same articles, cut into blocks of 100 words with the title before each.
+Every method is built, and searched, in a process of its own, whose seconds and memory are reported,
+imports and loading included.
 """
 
 from __future__ import annotations
@@ -95,10 +97,8 @@ def entities(given: FactoidQA, questions: Sequence[Question], work: Path) -> lis
     folder = work / "entities"
     articles = [[article.title, article.text] for article in given.articles]
     timed("benchmarks.entities.retrieval:build", articles=articles, folder=str(folder))
-    texts, titles = (
-        [question.text for question in questions],
-        [question.title for question in questions],
-    )
+    texts = [question.text for question in questions]
+    titles = [question.title for question in questions]
     found = []
     for linker, annotated in (("annotations", titles), ("TitleLinker", None)):
         for words in WORDS:
@@ -131,7 +131,8 @@ def _found(name: str, done: Timed, folder: Path) -> Found:
 def heading(given: FactoidQA, questions: Sequence[Question]) -> str:
     plain = sum(not question.yes_no for question in questions)
     return (
-        f"{len(questions):,} questions with an answer ({plain:,} of them with another than yes or no) about "
+        f"{len(questions):,} questions with an answer ({plain:,} of them with another than yes or "
+        "no) about "
         f"{len(given.articles)} articles; {given.rows:,} rows in the files, of which "
         + ", ".join(f"{count} have {reason}" for reason, count in sorted(given.left_out.items()))
         + "."

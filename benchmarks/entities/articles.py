@@ -1,7 +1,9 @@
-"""Builds an article store of a million made-up articles, and looks articles up in it: `python -m benchmarks.entities.articles`.
+"""Builds an article store of a million made-up articles, and looks articles up in it: `python -m
+benchmarks.entities.articles`.
 
-Texts are words of a made-up vocabulary whose frequencies follow Zipf's law, in articles of log-normal length. Each has a
-redirect, ten links, and every third an alias. The build and the look-ups run in processes of their own.
+Texts are words of a made-up vocabulary whose frequencies follow Zipf's law, in articles of
+log-normal length. Each has a redirect, ten links, and every third an alias. The build and the
+look-ups run in processes of their own.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from factoid.entities.articles.article import Record
 from factoid.entities.articles.names import name_key
 
 _VOCABULARY = 50_000
-_WORDS, _SPREAD = 400, 0.8  # mean and log-normal spread of an article's length
+# mean and log-normal spread of an article's length
+_WORDS = 400
+_SPREAD = 0.8
 _LINKS = 10
 _CHUNK = 500  # articles made at a time
 _QUESTION = 78  # n-grams of a question of twelve words
@@ -107,7 +111,8 @@ def build(path: Path, articles: int) -> dict[str, Any]:
         len(record.text.encode()) for record in Synthetic(sample) if isinstance(record, Article)
     ]
     making = (time.perf_counter() - started) / sample * articles
-    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    started = time.perf_counter()
     report = build_articles(path, source, progress=sys.stderr.isatty())
     after = resource.getrusage(resource.RUSAGE_SELF)
     return {

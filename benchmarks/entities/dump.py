@@ -1,7 +1,9 @@
-"""Processor time to clean the pages of a MediaWiki dump: the importer, and mwparserfromhell's own `strip_code` over whole pages.
+"""Processor time to clean the pages of a MediaWiki dump: the importer, and mwparserfromhell's own
+`strip_code` over whole pages.
 
-Run `python benchmarks/entities/dump.py DUMP`, with a dump of a few megabytes. Both clean the same pages, one after the other and
-in turns, in one process; reading and unpacking the file is not part of the time.
+Run `python benchmarks/entities/dump.py DUMP`, with a dump of a few megabytes. Both clean the same
+pages, one after the other and in turns, in one process; reading and unpacking the file is not part
+of the time.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ def compare(dump: Path, rounds: int) -> None:
     reading = time.process_time() - start
     megabytes = sum(len(page.encode()) for page in pages) / 1e6
     print(
-        f"{len(pages)} articles, {megabytes:.1f} MB of wikitext; read and unpacked at {megabytes / reading:.1f} MB/s\n"
+        f"{len(pages)} articles, {megabytes:.1f} MB of wikitext; read and unpacked at "
+        f"{megabytes / reading:.1f} MB/s\n"
     )
 
     ways: dict[str, Callable[[str], object]] = {
@@ -86,7 +89,8 @@ def compare(dump: Path, rounds: int) -> None:
     for name, taken in seconds.items():
         median = statistics.median(taken)
         print(
-            f"{name:32} {median:8.2f} {megabytes / median:8.1f} {len(pages) / median:11.0f} {baseline / median:13.1f}"
+            f"{name:32} {median:8.2f} {megabytes / median:8.1f} {len(pages) / median:11.0f} "
+            f"{baseline / median:13.1f}"
         )
 
 

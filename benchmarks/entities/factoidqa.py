@@ -1,7 +1,8 @@
-"""Questions about Wikipedia articles, and the articles (Smith et al., 2008; FactoidQA in Entity Retrieval, §4.2).
+"""Questions about Wikipedia articles, and the articles (Smith et al., 2008; FactoidQA in Entity
+Retrieval, §4.2).
 
-Of the data set's three years, those whose folders lie in the given one. Files are read line by line, as UTF-8 or, where a
-line is not, as Windows-1252.
+Of the data set's three years, those whose folders lie in the given one. Files are read line by
+line, as UTF-8 or, where a line is not, as Windows-1252.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ class Question:
 
     Attributes:
         text: As it is written, without white space around it.
-        answers: Distinct answers of those who answered it, in order; several rows of the data set are one question.
+        answers: Distinct answers of those who answered it, in order; several rows of the data set
+            are one question.
         title: Of the article, as MediaWiki shows it.
         difficulty: From who asked it: "easy", "medium", "hard", or "" where it is not told.
-        yes_no: Whether all answers are a yes or a no, which documents do not hold as they hold a name.
+        yes_no: Whether all answers are a yes or a no, which documents do not hold as they hold a
+            name.
     """
 
     text: str
@@ -74,13 +77,17 @@ def read(folder: Path) -> FactoidQA:
         raise FileNotFoundError(f"{folder} holds no */{_PAIRS}")
     found: dict[tuple[str, str], list[list[str]]] = {}
     articles: dict[str, Article] = {}
-    rows, left_out = 0, Counter[str]()
+    rows = 0
+    left_out = Counter[str]()
     for file in files:
         own = {path: _article(path) for path in sorted(file.parent.glob("data/*/*.txt.clean"))}
         articles |= {article.title: article for article in own.values()}
         for number, row in _rows(file):
             rows += 1
-            title, question, answer, article = canonical_title(row[0]), row[1], row[2], row[5]
+            title = canonical_title(row[0])
+            question = row[1]
+            answer = row[2]
+            article = row[5]
             path = file.parent / f"{article}.txt.clean"
             if path not in own or own[path].title != title:
                 raise ValueError(f"{file}, line {number}: no article {title!r} in {article!r}")

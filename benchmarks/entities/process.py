@@ -1,10 +1,11 @@
 """Calls in processes of their own, so that each has the memory and the seconds of nothing else.
 
-    timed("benchmarks.entities.passages:search", method="BM25", folder="build/bm25", questions=[...], k=4)
+    timed("benchmarks.entities.passages:search", method="BM25", folder="build/bm25", \
+        questions=[...], k=4)
 
-The function is named by module, takes what JSON holds and returns it. Its seconds include the imports and the loading of
-models and indexes; Python's own start is not in them. Memory is the peak of the process, files mapped into memory counted as far
-as they were touched.
+The function is named by module, takes what JSON holds and returns it. Its seconds include the
+imports and the loading of models and indexes; Python's own start is not in them. Memory is the peak
+of the process, files mapped into memory counted as far as they were touched.
 """
 
 from __future__ import annotations

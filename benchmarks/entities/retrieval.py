@@ -1,4 +1,6 @@
-"""Entity Retrieval for the benchmark: an article store of the data set's articles, and what is retrieved from it."""
+"""Entity Retrieval for the benchmark: an article store of the data set's articles, and what is
+retrieved from it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def search(
     Args:
         folder: Of `build`.
         questions: The questions.
-        titles: The article that each question is annotated with; None to link them with TitleLinker.
+        titles: The article that each question is annotated with; None to link them with
+            TitleLinker.
         words: Words of each article.
         k: Most documents.
         granularity: "document", or what takes the place of the first words.
@@ -61,7 +64,9 @@ def search(
 
 
 class _Annotations:
-    """Links questions to the titles of a data set, by their order: two articles may share the words of a question."""
+    """Links questions to the titles of a data set, by their order: two articles may share the words
+    of a question.
+    """
 
     def __init__(self, titles: Sequence[str]) -> None:
         self._titles = iter(titles)

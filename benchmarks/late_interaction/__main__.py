@@ -1,13 +1,15 @@
-"""Ranking 100 passages down to the sentence: what stored token vectors save, what they take, and LlamaIndex's ColbertRerank.
+"""Ranking 100 passages down to the sentence: what stored token vectors save, what they take, and
+LlamaIndex's ColbertRerank.
 
     python -m benchmarks.late_interaction --squad ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
     python -m benchmarks.late_interaction --models tiny               # made-up passages
     python -m benchmarks.late_interaction --small                     # does it run?
 
-All contestants rank the same passages for the same queries with the same checkpoint, in this process, one after the other in
-each round; medians of rounds, and of the ratios within a round, are printed. The MiniLM checkpoint is all-MiniLM-L6-v2 with a
-projection of random weights (a stated seed): speed does not depend on weights, ranking does, and is not measured here.
-`pip install --group bench` has ColbertRerank; without it its columns are left out.
+All contestants rank the same passages for the same queries with the same checkpoint, in this
+process, one after the other in each round; medians of rounds, and of the ratios within a round, are
+printed. The MiniLM checkpoint is all-MiniLM-L6-v2 with a projection of random weights (a stated
+seed): speed does not depend on weights, ranking does, and is not measured here. `pip install
+--group bench` has ColbertRerank; without it its columns are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from factoid.store.token_cache import TokenDtype
 
 PASSAGES = 100
 DTYPES: tuple[TokenDtype, ...] = ("float32", "float16", "int8")
-ENCODED, PEER = "encode each time", "LlamaIndex ColbertRerank"
+ENCODED = "encode each time"
+PEER = "LlamaIndex ColbertRerank"
 TABLE = "late-interaction"
 
 
@@ -51,7 +54,8 @@ class Stored:
     Attributes:
         bytes: Bytes of a passage in an entry, on average.
         on_disk: Bytes of the file, by passages.
-        error: Largest difference of a sentence's score from that with float32 vectors, over five queries.
+        error: Largest difference of a sentence's score from that with float32 vectors, over five
+            queries.
         same_first: Share of queries whose first sentence is the same.
     """
 
@@ -67,7 +71,8 @@ class Measured:
 
     Attributes:
         tokens: Token vectors of a passage, on average.
-        encode: Passages a second that the encoder alone encodes, in batches; one rate of each round.
+        encode: Passages a second that the encoder alone encodes, in batches; one rate of each
+            round.
         rates: Queries a second over all passages, by contestant; one of each round.
         stored: By dtype.
         peer: How ColbertRerank's scores differ; None where it is not installed.
@@ -139,10 +144,8 @@ def texts(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Return passages, and a query for each use."""
     count = max(5, len(DTYPES) + arguments.queries * arguments.rounds)
     if arguments.squad is None:
-        random, words = (
-            np.random.default_rng(0),
-            "the tower bridge harbour leans sank opened in by of a large old river".split(),
-        )
+        random = np.random.default_rng(0)
+        words = "the tower bridge harbour leans sank opened in by of a large old river".split()
 
         def sentence() -> str:
             return " ".join(random.choice(words, 18)).capitalize() + "."
@@ -159,14 +162,14 @@ def texts(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 class Known:
-    """An encoder with passages that were encoded before, so that several caches are filled by one encoding."""
+    """An encoder with passages that were encoded before, so that several caches are filled by one
+    encoding.
+    """
 
     def __init__(self, encoder: LateInteractionEncoder, known: Mapping[str, TokenVectors]) -> None:
-        self.encode_query, self.fingerprint, self._known = (
-            encoder.encode_query,
-            encoder.fingerprint,
-            known,
-        )
+        self.encode_query = encoder.encode_query
+        self.fingerprint = encoder.fingerprint
+        self._known = known
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
         return [self._known[text] for text in texts]
@@ -216,7 +219,9 @@ def measure(
 def one_round(
     contestants: Mapping[str, Callable[[str], Any]], queries: Sequence[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the queries a second of each contestant: one query where passages are encoded, all where they are stored."""
+    """Yield the queries a second of each contestant: one query where passages are encoded, all
+    where they are stored.
+    """
     for name, rank in contestants.items():
         some = queries[:1] if name in (ENCODED, PEER) else queries
         began = time.perf_counter()
@@ -231,9 +236,11 @@ def compared(
     passages: Sequence[str],
     queries: Sequence[str],
 ) -> Stored:
-    errors, same = [], []
+    errors = []
+    same = []
     for query in queries:
-        expected, hits = exact.rank(query, passages), ranker.rank(query, passages)
+        expected = exact.rank(query, passages)
+        hits = ranker.rank(query, passages)
         scores = {(hit.position, hit.unit.start): hit.score for hit in expected}
         errors += [abs(hit.score - scores[hit.position, hit.unit.start]) for hit in hits]
         same.append(
@@ -252,8 +259,10 @@ def compared(
 def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> str:
     what = "SQuAD v1.1" if arguments.squad else "made-up words"
     head = (
-        f"{arguments.passages} passages ({what}), {arguments.rounds} rounds on {arguments.threads} threads "
-        f"({platform.machine()}); medians, with the ratio to encoding each time within the same rounds."
+        f"{arguments.passages} passages ({what}), {arguments.rounds} rounds on "
+        f"{arguments.threads} threads "
+        f"({platform.machine()}); medians, with the ratio to encoding each time within the same "
+        "rounds."
     )
     speeds = []
     for name, figures in measured.items():

@@ -1,4 +1,6 @@
-"""Simple ways to cite, to compare with: the passages nearest to each sentence by vectors or by words, or any."""
+"""Simple ways to cite, to compare with: the passages nearest to each sentence by vectors or by
+words, or any.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from factoid.vectors.lexical import LexicalIndex
 def cite_by_vectors(
     sentences: Sequence[str], passages: Sequence[str], encoder: Encoder, *, k: int = 1
 ) -> list[list[int]]:
-    """Return for each sentence the places of the k passages whose vectors have the highest inner product with its own.
+    """Return for each sentence the places of the k passages whose vectors have the highest inner
+    product with its own.
 
     As ALCE's post-hoc citations with GTR. Equal scores keep the order of the passages.
     """
@@ -33,7 +36,8 @@ def cite_by_vectors(
 def cite_by_words(
     sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, language: str = "en"
 ) -> list[list[int]]:
-    """Return for each sentence the places of the k passages with the highest BM25; only passages that share a word with it.
+    """Return for each sentence the places of the k passages with the highest BM25; only passages
+    that share a word with it.
 
     How rare a word is counts among these passages alone.
     """
@@ -53,7 +57,9 @@ def cite_by_words(
 def cite_at_random(
     sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, seed: int = 0
 ) -> list[list[int]]:
-    """Return for each sentence the places of k passages drawn at random; the same for the same texts and seed."""
+    """Return for each sentence the places of k passages drawn at random; the same for the same
+    texts and seed.
+    """
     _check(k)
     places = range(len(passages))
     return [

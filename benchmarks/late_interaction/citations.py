@@ -1,14 +1,18 @@
-"""How good citations are that are added to answers, by gold labels: PropCite, its ablations, and simple ways (AGRaME, §4.3).
+"""How good citations are that are added to answers, by gold labels: PropCite, its ablations, and
+simple ways (AGRaME, §4.3).
 
     python -m benchmarks.late_interaction.citations ../shared/data/expertqa/data/lfqa/rand_val.jsonl
-    python -m benchmarks.late_interaction.citations ../shared/data/clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl
+    python -m benchmarks.late_interaction.citations \
+        ../shared/data/clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl
 
-Models: the token vectors of all-MiniLM-L6-v2 without a projection, for which it was not trained, and the checkpoints named with
-`--model`. The encoder of "sentence embedding" is all-MiniLM-L6-v2, the propositionizer SyntaxPropositionizer. Every way sees
-the same texts without titles. Where a text to cite for has several sentences, it has the citations of all of them.
+Models: the token vectors of all-MiniLM-L6-v2 without a projection, for which it was not trained,
+and the checkpoints named with `--model`. The encoder of "sentence embedding" is all-MiniLM-L6-v2,
+the propositionizer SyntaxPropositionizer. Every way sees the same texts without titles. Where a
+text to cite for has several sentences, it has the citations of all of them.
 
-Precision and recall are means over answers (`factoid.evaluate.citations.score_gold`), in per cent. Intervals are of
-differences from PropCite with the same model, or with the first one, by a paired bootstrap over answers.
+Precision and recall are means over answers (`factoid.evaluate.citations.score_gold`), in per cent.
+Intervals are of differences from PropCite with the same model, or with the first one, by a paired
+bootstrap over answers.
 """
 
 from __future__ import annotations
@@ -81,7 +85,8 @@ def describe(gold: GoldAnswers, answers: Sequence[CitedText]) -> str:
     right = sum(len(places or ()) for answer in answers for places in answer.gold or ()) / sentences
     left_out = "; ".join(f"{count} {what}" for what, count in gold.left_out.items())
     return (
-        f"{len(answers)} answers with {sentences} texts to cite for; {passages:.1f} passages to choose from, "
+        f"{len(answers)} answers with {sentences} texts to cite for; {passages:.1f} passages to "
+        "choose from, "
         f"{right:.1f} of them gold. Left out: {left_out}"
     )
 

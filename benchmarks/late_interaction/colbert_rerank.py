@@ -1,8 +1,10 @@
-"""LlamaIndex's ColbertRerank: how fast it ranks, and what its scores are, as they are not ColBERT's MaxSim.
+"""LlamaIndex's ColbertRerank: how fast it ranks, and what its scores are, as they are not ColBERT's
+MaxSim.
 
-It loads the checkpoint as a plain BERT, without ColBERT's projection, and gives neither query nor passage a marker, nor the
-query its [MASK]s; a score is the mean, over the query's tokens with [CLS] and [SEP], of the largest cosine of hidden states with
-any token of the passage, punctuation included. Texts above 512 tokens are cut. Passages go through the model one by one.
+It loads the checkpoint as a plain BERT, without ColBERT's projection, and gives neither query nor
+passage a marker, nor the query its [MASK]s; a score is the mean, over the query's tokens with [CLS]
+and [SEP], of the largest cosine of hidden states with any token of the passage, punctuation
+included. Texts above 512 tokens are cut. Passages go through the model one by one.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ class PeerScores:
     """How the peer's scores differ from MaxSim of the same checkpoint over the same passages.
 
     Attributes:
-        cosines: Largest difference of its scores from means of largest cosines of hidden states, computed here.
+        cosines: Largest difference of its scores from means of largest cosines of hidden states,
+            computed here.
         ratio: Its scores beside MaxSim divided by the number of query vectors: the means of both.
         order: Spearman's correlation of both over passages, mean over queries.
         first: Share of queries with the same first passage.
@@ -96,12 +99,17 @@ def peer_scores(
     encoded: Sequence[TokenVectors],
     scores: Mapping[str, np.ndarray],
 ) -> PeerScores:
-    """Compare the peer's scores, by query, with MaxSim, and with what its code says that they are."""
+    """Compare the peer's scores, by query, with MaxSim, and with what its code says that they
+    are.
+    """
     from scipy.stats import spearmanr
 
     hidden = _hidden_states(folder)
     states = [hidden(text) for text in passages]
-    differences, means, orders, first = [], [], [], []
+    differences = []
+    means = []
+    orders = []
+    first = []
     for query, peer in scores.items():
         own = hidden(query)
         differences.append(np.abs(peer - [(own @ of.T).max(axis=1).mean() for of in states]).max())
@@ -117,11 +125,14 @@ def peer_scores(
 
 
 def _hidden_states(folder: Path) -> Callable[[str], np.ndarray]:
-    """Return a function of a text to its last hidden states at unit length, as a plain BERT has them."""
+    """Return a function of a text to its last hidden states at unit length, as a plain BERT has
+    them.
+    """
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def states(text: str) -> np.ndarray:
         with torch.no_grad():

@@ -1,4 +1,6 @@
-"""Answers with gold citations: ExpertQA (Malaviya et al., 2024) and CLAP NQ (Rosenthal et al., 2025)."""
+"""Answers with gold citations: ExpertQA (Malaviya et al., 2024) and CLAP NQ (Rosenthal et al.,
+2025).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class GoldAnswers:
     """What was read.
 
     Attributes:
-        answers: With gold citations; `citations` are those of the data set, which are its gold ones.
+        answers: With gold citations; `citations` are those of the data set, which are its gold
+            ones.
         systems: For each answer who wrote it.
         left_out: How many answers or claims take no part, by reason.
     """
@@ -33,21 +36,20 @@ class GoldAnswers:
 def read_expertqa(file: Path) -> GoldAnswers:
     """Read answers of ExpertQA whose evidence has a text.
 
-    An answer can cite the distinct evidence texts of all its claims. Its sentences are the claims whose support experts called
-    complete, and the gold citations of a claim are its own evidence. Answers with fewer than two texts leave nothing to choose.
+    An answer can cite the distinct evidence texts of all its claims. Its sentences are the claims
+    whose support experts called complete, and the gold citations of a claim are its own evidence.
+    Answers with fewer than two texts leave nothing to choose.
     """
-    answers, systems, left_out = (
-        [],
-        [],
-        dict.fromkeys(
-            (
-                "answers without evidence texts",
-                "answers with one text",
-                "answers without a supported claim",
-                "claims not supported",
-            ),
-            0,
+    answers = []
+    systems = []
+    left_out = dict.fromkeys(
+        (
+            "answers without evidence texts",
+            "answers with one text",
+            "answers without a supported claim",
+            "claims not supported",
         ),
+        0,
     )
     for line in file.read_text(encoding="utf-8").splitlines():
         for system, answer in json.loads(line)["answers"].items():
@@ -75,11 +77,13 @@ def read_expertqa(file: Path) -> GoldAnswers:
 
 
 def read_clapnq(file: Path) -> GoldAnswers:
-    """Read answers of CLAP NQ: what can be cited are the sentences of the passage, and gold are those that annotators selected.
+    """Read answers of CLAP NQ: what can be cited are the sentences of the passage, and gold are
+    those that annotators selected.
 
     They were selected for an answer as a whole, which therefore counts as one sentence.
     """
-    answers, left_out = [], {"answers without selected sentences": 0}
+    answers = []
+    left_out = {"answers without selected sentences": 0}
     for line in file.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         [passage] = entry["passages"]
@@ -95,7 +99,9 @@ def read_clapnq(file: Path) -> GoldAnswers:
 
 
 def _texts(claim: dict[str, Any]) -> list[str]:
-    """Return the evidence texts of a claim, without number and address; some evidence is an address alone."""
+    """Return the evidence texts of a claim, without number and address; some evidence is an address
+    alone.
+    """
     return [
         match[1].strip()
         for evidence in claim["evidence"]

@@ -1,4 +1,6 @@
-"""Late-interaction checkpoints in Stanford's format that need no download, which ColbertRerank can load as well."""
+"""Late-interaction checkpoints in Stanford's format that need no download, which ColbertRerank can
+load as well.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-SEED, DIM = 0, 128
+SEED = 0
+DIM = 128
 _SETTINGS = {
     "query_maxlen": 32,
     "doc_maxlen": 180,

@@ -1,9 +1,11 @@
-"""Atomic fact retrieval on PropSegmEnt as its authors publish it (Chen et al., 2023; AGRaME, Table 7).
+"""Atomic fact retrieval on PropSegmEnt as its authors publish it (Chen et al., 2023; AGRaME, Table
+7).
 
     python -m benchmarks.late_interaction.propsegment FOLDER --split dev [--model CHECKPOINT]
 
-The folder holds document_clusters, propositions and relationships, each of the split. How the task that is published (JSON lines,
-which `factoid.evaluate.atomic_facts` reads) was made of these files is not known: figures of the two cannot be compared.
+The folder holds document_clusters, propositions and relationships, each of the split. How the task
+that is published (JSON lines, which `factoid.evaluate.atomic_facts` reads) was made of these files
+is not known: figures of the two cannot be compared.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def main() -> None:
     arguments = parser.parse_args()
     corpus, left_out = read(arguments.folder, arguments.split)
     print(
-        f"{len(corpus.queries):,} queries, {len(corpus.targets):,} propositions. Left out: {dict(left_out)}"
+        f"{len(corpus.queries):,} queries, {len(corpus.targets):,} propositions. Left out: "
+        f"{dict(left_out)}"
     )
     row = table(
         "model", ["proposition P@1", "proposition R@5", "sentence P@1", "sentence R@5", "queries"]
@@ -57,30 +60,29 @@ def main() -> None:
 def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
     """Return the propositions of a split, and how many could not be used, by reason.
 
-    The propositions of the reference raters are searched. What more than half of its raters hold entailed by another document is
-    a query, and the propositions that they name as support are its labels. Support need not be a proposition that is searched:
-    then the one of its sentence stands for it that shares most tokens. News has no text here and is left out.
+    The propositions of the reference raters are searched. What more than half of its raters hold
+    entailed by another document is a query, and the propositions that they name as support are its
+    labels. Support need not be a proposition that is searched: then the one of its sentence stands
+    for it that shares most tokens. News has no text here and is left out.
     """
     clusters, segmented, related = (
         json.loads((folder / f"{name}.{split}.json").read_text(encoding="utf-8"))
         for name in ("document_clusters", "propositions", "relationships")
     )
-    sentences = {
-        (cluster["cluster_id"], document["document_id"], number): sentence
-        for cluster in clusters
-        for document in cluster["documents"]
-        for number, sentence in enumerate(document["sentences"])
-        if "sentence_text" in sentence
-    }
+    sentences = {}
+    for cluster in clusters:
+        for document in cluster["documents"]:
+            for number, sentence in enumerate(document["sentences"]):
+                if "sentence_text" in sentence:
+                    place = (cluster["cluster_id"], document["document_id"], number)
+                    sentences[place] = sentence
     left_out = Counter[str]()
     targets: dict[Place, dict[Part, Fact]] = {}
     for entry in segmented:
-        parts = [
-            _tokens(proposition)
-            for response in entry["segmentation_responses"]
-            if response["is_reference_response"]
-            for proposition in response.get("propositions", ())
-        ]
+        parts: list[Part] = []
+        for response in entry["segmentation_responses"]:
+            if response["is_reference_response"]:
+                parts += map(_tokens, response.get("propositions", ()))
         place = _place(entry["sentence_id"]["cluster_id"], entry["sentence_id"])
         if place in sentences:
             targets[place] = {part: _fact(place, sentences[place], part) for part in parts}
@@ -88,11 +90,9 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
             left_out["propositions without text"] += len(parts)
     labels: dict[tuple[Place, Part], dict[str, None]] = {}
     for entry in related:
-        raters, cluster, hypothesis = (
-            entry["relationship_responses"],
-            entry["cluster_id"],
-            entry["hypothesis_proposition"],
-        )
+        raters = entry["relationship_responses"]
+        cluster = entry["cluster_id"]
+        hypothesis = entry["hypothesis_proposition"]
         entailing = [rater for rater in raters if rater.get("relationship") == _ENTAILS]
         if 2 * len(entailing) <= len(raters):
             continue
@@ -125,7 +125,9 @@ def _tokens(proposition: Mapping[str, Any]) -> Part:
 
 
 def _nearest(facts: Mapping[Part, Fact], part: Part) -> list[str]:
-    """Return the id of the fact that shares most tokens, of all that either has, if it shares any."""
+    """Return the id of the fact that shares most tokens, of all that either has, if it shares
+    any.
+    """
     best = max(facts, key=lambda other: len(part & other) / len(part | other), default=Part())
     return [facts[best].id] if part & best else []
 
@@ -133,7 +135,9 @@ def _nearest(facts: Mapping[Part, Fact], part: Part) -> list[str]:
 def _fact(
     place: Place, sentence: Mapping[str, Any], part: Part, labels: tuple[str, ...] = ()
 ) -> Fact:
-    """Return the proposition of some tokens of a sentence; tokens next to each other are one span."""
+    """Return the proposition of some tokens of a sentence; tokens next to each other are one
+    span.
+    """
     spans: list[Span] = []
     numbers = sorted(part)
     for number in numbers:

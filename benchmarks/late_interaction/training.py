@@ -1,9 +1,11 @@
-"""What the loss over sentences brings: MiniLM trained with the loss over passages alone, and with both (AGRaME, §3.3 and §4.1).
+"""What the loss over sentences brings: MiniLM trained with the loss over passages alone, and with
+both (AGRaME, §3.3 and §4.1).
 
     python -m benchmarks.late_interaction.training dev-v1.1.json --output runs
 
-Models, data and results lie in the output folder; what is there already is not made again, so that runs can go in parallel
-(`--variants passages --seeds 0`). The table and the curves are printed from all results that are there.
+Models, data and results lie in the output folder; what is there already is not made again, so that
+runs can go in parallel (`--variants passages --seeds 0`). The table and the curves are printed from
+all results that are there.
 """
 
 from __future__ import annotations
@@ -29,10 +31,18 @@ from factoid.training.rankers.settings import FitSettings, RankerSettings
 from factoid.training.rankers.train import train_ranker
 from factoid.words import stands_in
 
-WAYS, ROUNDS, MOST_WORDS, PROJECTION = 2, 3, 130, 128
-TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 1000, 10
-CURVE_QUESTIONS, CURVE_STEPS = 120, 115  # of the first articles, whose paragraphs are few
-# "untrained": before the first step; "teacher": both losses, the sentences scored by a cross-encoder, not by labels.
+WAYS = 2
+ROUNDS = 3
+MOST_WORDS = 130
+PROJECTION = 128
+TEST_ARTICLES = 8
+TEST_QUESTIONS = 1000
+DEPTH = 10
+# of the first articles, whose paragraphs are few
+CURVE_QUESTIONS = 120
+CURVE_STEPS = 115
+# "untrained": before the first step; "teacher": both losses, the sentences scored by a
+# cross-encoder, not by labels.
 VARIANTS = ("untrained", "passages", "both", "teacher")
 
 
@@ -56,7 +66,9 @@ class Remembering(LateInteractionEncoder):
 
 
 def judge(model: Any, cases: Sequence[Case]) -> dict[str, list[bool]]:
-    """Tell for each case what is right of the sentences under passage encoding and of the passages; "coarse": under m_q alone."""
+    """Tell for each case what is right of the sentences under passage encoding and of the passages;
+    "coarse": under m_q alone.
+    """
     ranker = AnyGranularityRanker(Remembering(model, batch_size=8), template="{text}")
     ranker.encoder.encode_passages(
         sorted({text for case in cases for text in case.passages}, key=len)
@@ -94,8 +106,11 @@ def rates(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
 
 
 def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExample], list[Case]]:
-    """Return training examples and test cases, of different articles, from files where they are there."""
-    training, test = folder / "examples.jsonl", folder / "cases.json"
+    """Return training examples and test cases, of different articles, from files where they are
+    there.
+    """
+    training = folder / "examples.jsonl"
+    test = folder / "cases.json"
     if not (training.exists() and test.exists()):
         learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
         write_examples(
@@ -172,7 +187,9 @@ def run(
 
 
 def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[TrainingExample]:
-    """Return the examples with the scores of a cross-encoder that was trained on them, in place of the labels."""
+    """Return the examples with the scores of a cross-encoder that was trained on them, in place of
+    the labels.
+    """
     bare = [replace(example, sentence_scores=None) for example in examples]
     settings = FitSettings(model=mini_lm(), batch_size=8, learning_rate=5e-5, seed=seed)
     train_teacher(bare, folder / f"teacher-{seed}", settings=settings, use_cpu=True, progress=True)
@@ -198,10 +215,11 @@ def table(folder: Path) -> str:
             run_name.replace("both", "passages").replace("teacher", "passages"), result
         )
         if other is not result:
-            gains = [
-                f"{name} {difference(np.array(result['rights'][name]), np.array(other['rights'][name]))}"
-                for name in names[:4]
-            ]
+            gains = []
+            for name in names[:4]:
+                ours = np.array(result["rights"][name])
+                theirs = np.array(other["rights"][name])
+                gains.append(f"{name} {difference(ours, theirs)}")
             lines += ["", f"{run_name} over passages alone: {', '.join(gains)}"]
     lines += [
         "",

@@ -1,7 +1,9 @@
-"""Training examples from a SQuAD file: questions of some articles, with hard negatives; and the questions of the others.
+"""Training examples from a SQuAD file: questions of some articles, with hard negatives; and the
+questions of the others.
 
-No teacher of passages exists for SQuAD: the score of the question's own paragraph is `SCORE`, that of the others 0. Negatives are
-the best other paragraphs by BM25 and by MiniLM, in turn, that hold no answer.
+No teacher of passages exists for SQuAD: the score of the question's own paragraph is `SCORE`, that
+of the others 0. Negatives are the best other paragraphs by BM25 and by MiniLM, in turn, that hold
+no answer.
 """
 
 from __future__ import annotations
@@ -88,10 +90,12 @@ class Candidates:
 def make_examples(
     split: Split, *, count: int, ways: int, rounds: int, most_words: int, seed: int = 0
 ) -> list[TrainingExample]:
-    """Return examples of questions whose paragraph has several sentences and not too many words; the negatives likewise.
+    """Return examples of questions whose paragraph has several sentences and not too many words;
+    the negatives likewise.
 
-    Each question makes one example a round, with other negatives each time. Sentence scores are labels: `SCORE` for those that
-    hold an answer, 0 for the others; none for paragraphs without an answer.
+    Each question makes one example a round, with other negatives each time. Sentence scores are
+    labels: `SCORE` for those that hold an answer, 0 for the others; none for paragraphs without an
+    answer.
     """
     short = {
         place for place, text in enumerate(split.paragraphs) if len(text.split()) <= most_words

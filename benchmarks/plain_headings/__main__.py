@@ -1,17 +1,21 @@
-"""Headings of plain texts: precision and recall by kind of text, and what they are worth in retrieval.
+"""Headings of plain texts: precision and recall by kind of text, and what they are worth in
+retrieval.
 
     python -m benchmarks.plain_headings
-    python -m benchmarks.plain_headings --retrieval ../shared/data/domain-retrieval/chunkeval --cache build/vectors
+    python -m benchmarks.plain_headings --retrieval ../shared/data/domain-retrieval/chunkeval \
+        --cache build/vectors
 
-The texts in `texts` were written for this, one of each kind; those in `written_later` when the rules stood, and their first
-figures are in docs/ranking.md. A line that starts with ⟦1⟧ is a heading of level 1 to a reader, one with ⟦?⟧ a question that
-heads the paragraph of its answer; the marks are taken off before the text is read. "path" is the share of paragraphs that have
-the very headings above them that a reader sees. Rules: "earlier" as they were before, "none", "marked" only those of wikis and
-markup, "evidence" ours.
+The texts in `texts` were written for this, one of each kind; those in `written_later` when the
+rules stood, and their first figures are in docs/ranking.md. A line that starts with ⟦1⟧ is a
+heading of level 1 to a reader, one with ⟦?⟧ a question that heads the paragraph of its answer; the
+marks are taken off before the text is read. "path" is the share of paragraphs that have the very
+headings above them that a reader sees. Rules: "earlier" as they were before, "none", "marked" only
+those of wikis and markup, "evidence" ours.
 
-`--retrieval` takes a folder of long documents with questions and the places of their answers. Encoder: all-MiniLM-L6-v2.
-Sentences are ranked with .4 of their passage's score, passages without; both with .2 of words. A question counts where one of
-the k best passages holds half of an excerpt that answers it.
+`--retrieval` takes a folder of long documents with questions and the places of their answers.
+Encoder: all-MiniLM-L6-v2. Sentences are ranked with .4 of their passage's score, passages without;
+both with .2 of words. A question counts where one of the k best passages holds half of an excerpt
+that answers it.
 """
 
 from __future__ import annotations
@@ -101,7 +105,9 @@ def using(rule: str) -> Iterator[None]:
 
 @dataclass
 class Counts:
-    """Headings found, found rightly and wanted; paragraphs with the right path of headings, and paragraphs."""
+    """Headings found, found rightly and wanted; paragraphs with the right path of headings, and
+    paragraphs.
+    """
 
     found: int = 0
     right: int = 0
@@ -171,7 +177,9 @@ def judge(path: Path) -> Counts:
 
 
 def read_marked(text: str) -> tuple[str, dict[int, int]]:
-    """Return a text without the marks of its headings, and their levels by the place of their line."""
+    """Return a text without the marks of its headings, and their levels by the place of their
+    line.
+    """
     wanted: dict[int, int] = {}
     lines: list[str] = []
     place = 0

@@ -1,6 +1,7 @@
 """The rules for headings in plain texts that stood here before, to compare with.
 
-A short line above a block with the end of a sentence was a heading, and so was every question and every line in bold.
+A short line above a block with the end of a sentence was a heading, and so was every question and
+every line in bold.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ from factoid.text.reading import LABELLED_LINE
 
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 _CHAPTER = re.compile(
-    r"(?!\d+\Z)(?:§ ?|(?:Article|Section|Chapter|Artikel|Abschnitt|Kapitel) )?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
+    r"(?!\d+\Z)(?:§ ?|(?:Article|Section|Chapter|Artikel|Abschnitt|Kapitel) "
+    r")?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
 )
 _BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
-_CHARS, _WORDS, _LEAD_CHARS, _DEPTH = 80, 10, 200, 3
-_STRONG_LEVEL, _QUESTION_LEVEL = 7, 8
+_CHARS = 80
+_WORDS = 10
+_LEAD_CHARS = 200
+_DEPTH = 3
+_STRONG_LEVEL = 7
+_QUESTION_LEVEL = 8
 
 
 def earlier_headings(lines: Sequence[Line], _: bool) -> list[Heading]:

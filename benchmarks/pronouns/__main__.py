@@ -1,12 +1,14 @@
-r"""Precision of what `SyntaxPropositionizer` writes for pronouns, short names and bare descriptions.
+r"""How often what `SyntaxPropositionizer` writes for pronouns, names and descriptions is right.
 
     python -m benchmarks.pronouns ../shared/data/squad-v1.1-dev/dev-v1.1.even.json \
-        ../shared/data/clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl ../shared/data/factoidqa-cmu-qa-v1.2/S08
+        ../shared/data/clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl \
+        ../shared/data/factoidqa-cmu-qa-v1.2/S08
 
-Lists every resolution with its sentence and what it became, and compares them with the judgements made by hand in
-`judgements.tsv`: one line for each resolution, by text and place. A resolution that changed is unjudged. The texts are
-SQuAD's articles and CLAPNQ's and FactoidQA's passages (if the files are named), the encyclopedia of the examples, and the
-manuals and policies of `texts/`, which were written for this.
+Lists every resolution with its sentence and what it became, and compares them with the judgements
+made by hand in `judgements.tsv`: one line for each resolution, by text and place. A resolution that
+changed is unjudged. The texts are SQuAD's articles and CLAPNQ's and FactoidQA's passages (if the
+files are named), the encyclopedia of the examples, and the manuals and policies of `texts/`, which
+were written for this.
 """
 
 from __future__ import annotations
@@ -29,13 +31,17 @@ from factoid.units import Unit
 _HERE = Path(__file__).parent
 _ENCYCLOPEDIA = _HERE.parents[1] / "examples" / "data" / "encyclopedia"
 _JUDGEMENTS = _HERE / "judgements.tsv"
-_EVERY, _CHARACTERS = 3, 6000  # FactoidQA: every third article, its beginning
+# FactoidQA: every third article, its beginning
+_EVERY = 3
+_CHARACTERS = 6000
 _APART = re.compile(r" ([,.;:!?)]|'s\b|'(?= )|n't\b)")
 _PRONOUNS = frozenset("he his she her it its they their".split())
 
 
 class Resolution(NamedTuple):
-    """A word that was written out: in which text and where, the sentence, the word and what it became."""
+    """A word that was written out: in which text and where, the sentence, the word and what it
+    became.
+    """
 
     place: str
     sentence: str
@@ -44,7 +50,9 @@ class Resolution(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Place and a checksum of what was done there, since texts of others are not to be copied."""
+        """Place and a checksum of what was done there, since texts of others are not to be
+        copied.
+        """
         return f"{self.place}:{hashlib.sha256(f'{self.word}>{self.text}'.encode()).hexdigest()[:8]}"
 
 
@@ -111,7 +119,9 @@ def resolutions(
     _Recorder.log = []
     propositionizer.propositionize([passage])
     text = " ".join(passage.text.split())
-    found, left, cursor = [], 0, 0
+    found = []
+    left = 0
+    cursor = 0
     for tree, mentions in _Recorder.log:
         cursor = max(text.find(tree.source, cursor), 0)
         offset = cursor
@@ -158,18 +168,21 @@ def main() -> None:
                 row["pronouns" if resolution.word.lower() in _PRONOUNS else "others"] += 1
                 if arguments.show in ("all", verdict):
                     print(
-                        f"{resolution.key}\t{verdict}\t{passage.title} | {passage.section}\t{resolution.word} → "
+                        f"{resolution.key}\t{verdict}\t{passage.title} | "
+                        f"{passage.section}\t{resolution.word} → "
                         f"{resolution.text}\t{resolution.sentence}"
                     )
     print(
-        "| texts | pronouns resolved | names, descriptions | right | wrong | precision | unjudged | pronouns left |"
+        "| texts | pronouns resolved | names, descriptions | right | wrong | precision | "
+        "unjudged | pronouns left |"
     )
     print("| :-- | --: | --: | --: | --: | --: | --: | --: |")
     for kind, row in counts.items():
         known = row["right"] + row["wrong"]
         precision = f"{100 * row['right'] / known:.1f} %" if known else ""
         print(
-            f"| {kind} | {row['pronouns']} | {row['others']} | {row['right']} | {row['wrong']} | {precision} "
+            f"| {kind} | {row['pronouns']} | {row['others']} | {row['right']} | {row['wrong']} | "
+            f"{precision} "
             f"| {row['unjudged']} | {row['left']} |"
         )
 

@@ -1,15 +1,19 @@
-"""Speed of propositionizers, side by side: passages per second, CPU seconds per passage, peak memory.
+"""Speed of propositionizers, side by side: passages per second, CPU seconds per passage, peak
+memory.
 
     python -m benchmarks.propositionizers                                   # on this machine's CPU
-    python -m benchmarks.propositionizers --device cuda --dtype bfloat16    # on a GPU: flan-t5-large, 58 words a passage
-    python -m benchmarks.propositionizers --device cuda --dry-run           # the same on a CPU with a tiny model
-    python -m benchmarks.propositionizers --train-tiny                      # are outputs of all engines identical?
+    # on a GPU: flan-t5-large, 58 words a passage
+    python -m benchmarks.propositionizers --device cuda --dtype bfloat16
+    # the same on a CPU with a tiny model
+    python -m benchmarks.propositionizers --device cuda --dry-run
+    python -m benchmarks.propositionizers --train-tiny  # are outputs of all engines identical?
 
-Speed does not depend on what the weights are, so they are random, in the architecture of Flan-T5; every contestant writes
-the same number of tokens for each passage. Those that copy write what *syntax* makes of the passage: the model computes
-every step in full, and what it would have written is then replaced, so that drafts are right as often as with a model
-that has learned to write so. Every measurement is a process of its own; contestants take turns, and medians are printed.
-The loop, which is slow, gets a few of the passages.
+Speed does not depend on what the weights are, so they are random, in the architecture of Flan-T5;
+every contestant writes the same number of tokens for each passage. Those that copy write what
+*syntax* makes of the passage: the model computes every step in full, and what it would have written
+is then replaced, so that drafts are right as often as with a model that has learned to write so.
+Every measurement is a process of its own; contestants take turns, and medians are printed. The
+loop, which is slow, gets a few of the passages.
 """
 
 from __future__ import annotations
@@ -194,14 +198,12 @@ def table(
     columns = ["passages/s", "× loop", "CPU s/passage", "× loop", "peak GiB", "tokens/step"]
     columns += ["GPU GiB", "GPU busy", "hours for 41.4 M"] if on_gpu or arguments.dry_run else []
     lines = [f"\nflan-t5-{size}", f"{'':52}" + "".join(f"{name:>18}" for name in columns)]
-    medians = {
-        name: {
-            key: statistics.median(run[key] for run in runs)
-            for key in runs[0]
-            if runs[0][key] is not None
-        }
-        for name, runs in measured.items()
-    }
+    medians: dict[str, dict[str, float]] = {}
+    for name, runs in measured.items():
+        medians[name] = {}
+        for key, value in runs[0].items():
+            if value is not None:
+                medians[name][key] = statistics.median(run[key] for run in runs)
     loop = medians.get("loop")
     for name, found in medians.items():
         label = CONTESTANTS[name].format(dtype=arguments.dtype, quantized=quantized)

@@ -50,9 +50,11 @@ def run(task: Task) -> None:
     given = material.passages(texts, task.count, task.words)
     work = _syntax(given) if task.contestant == "syntax" else _seq2seq(task, given)
     with _Utilisation(task.device) as utilisation:
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall = time.perf_counter()
+        cpu = time.process_time()
         steps = work()
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        wall = time.perf_counter() - wall
+        cpu = time.process_time() - cpu
     measured = {"wall": wall / len(given), "cpu": cpu / len(given), "peak": _peak(), "steps": steps}
     print(json.dumps(measured | utilisation.found))
 
@@ -183,7 +185,9 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
 
 
 class _Utilisation:
-    """Asks nvidia-smi twice a second how busy the GPU is and how much of its memory is taken, by whomever."""
+    """Asks nvidia-smi twice a second how busy the GPU is and how much of its memory is taken, by
+    whomever.
+    """
 
     def __init__(self, device: str) -> None:
         self.found: dict[str, float] = {}

@@ -1,4 +1,6 @@
-"""What the contestants are given: passages, targets that copy them, and checkpoints of real architecture."""
+"""What the contestants are given: passages, targets that copy them, and checkpoints of real
+architecture.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ VOCABULARY = 32_128  # of Flan-T5: the head is a tenth of the work
 
 
 def read_texts(path: Path | None) -> list[str]:
-    """Return paragraphs of a SQuAD file or folder, of text files, or of the examples' encyclopedia."""
+    """Return paragraphs of a SQuAD file or folder, of text files, or of the examples'
+    encyclopedia.
+    """
     path = path or (SQUAD if SQUAD.is_dir() else ENCYCLOPEDIA)
     texts = []
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
@@ -42,7 +46,9 @@ def read_texts(path: Path | None) -> list[str]:
 
 
 def passages(texts: list[str], count: int, words: int) -> list[Unit]:
-    """Return passages of exactly this many words, evenly spread over the texts, again from the start if they run out."""
+    """Return passages of exactly this many words, evenly spread over the texts, again from the
+    start if they run out.
+    """
     running = " ".join(texts).split()
     starts = range(0, len(running) - words, words)
     step = max(1, len(starts) // count)
@@ -65,7 +71,9 @@ def unit(text: str) -> Unit:
 
 
 def make_checkpoint(folder: Path, size: str, texts: list[str]) -> None:
-    """Write a Flan-T5 with random weights, and a tokenizer trained on the texts as a Propositionizer meets them."""
+    """Write a Flan-T5 with random weights, and a tokenizer trained on the texts as a
+    Propositionizer meets them.
+    """
     import tokenizers
     import torch
     import transformers
@@ -99,7 +107,8 @@ def make_checkpoint(folder: Path, size: str, texts: list[str]) -> None:
 
 
 def targets(tokenizer: object, given: list[Unit], tokens: int) -> list[list[int]]:
-    """Return for each passage what *syntax* makes of it, as a JSON list, in exactly this many tokens.
+    """Return for each passage what *syntax* makes of it, as a JSON list, in exactly this many
+    tokens.
 
     A list that is too short is followed by itself from its start, which happens to few of them.
     """

@@ -1,4 +1,6 @@
-"""A tiny T5 that learns to write what *syntax* writes, and whether all engines make the same of it."""
+"""A tiny T5 that learns to write what *syntax* writes, and whether all engines make the same of
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ BATCH = 24
 
 
 def main(texts: list[str], *, minutes: float) -> None:
-    """Train on one core for some minutes, then compare and time the engines on passages not seen."""
+    """Train on one core for some minutes, then compare and time the engines on passages not
+    seen.
+    """
     import torch
     import transformers
 
@@ -28,10 +32,12 @@ def main(texts: list[str], *, minutes: float) -> None:
         folder = Path(work) / "tiny"
         material.make_checkpoint(folder, "tiny", texts)
         given = material.passages(texts, 4000, WORDS)
-        held_out, training = given[:60], given[60:]
+        held_out = given[:60]
+        training = given[60:]
         loss, steps = train(folder, training, minutes)
         print(
-            f"trained for {minutes:g} minutes: {steps} steps, loss {loss:.2f}; {len(held_out)} passages held out"
+            f"trained for {minutes:g} minutes: {steps} steps, loss {loss:.2f}; {len(held_out)} "
+            "passages held out"
         )
         compare(folder, held_out)
 
@@ -50,7 +56,9 @@ def train(folder: Path, given: list[Any], minutes: float) -> tuple[float, int]:
     ]
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     chance = torch.Generator().manual_seed(0)
-    until, steps, average = time.monotonic() + 60 * minutes, 0, 0.0
+    until = time.monotonic() + 60 * minutes
+    steps = 0
+    average = 0.0
     while time.monotonic() < until:
         chosen = [
             pairs[at] for at in torch.randint(len(pairs), (BATCH,), generator=chance).tolist()
@@ -77,7 +85,8 @@ def compare(folder: Path, given: list[Any]) -> None:
     from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
     from factoid.propositions.engines.torch_engine import TorchEngine
 
-    checkpoint, limit = Checkpoint(str(folder), None), 256
+    checkpoint = Checkpoint(str(folder), None)
+    limit = 256
     engines: dict[str, Any] = {
         "transformers, float32": TorchEngine(checkpoint, device="cpu", dtype="float32", copy=False),
         "transformers, float32, copying": TorchEngine(checkpoint, device="cpu", dtype="float32"),
@@ -91,7 +100,8 @@ def compare(folder: Path, given: list[Any]) -> None:
     print(f"  {given[0].text}\n  {tokenizer.decode(expected[0], skip_special_tokens=True)}")
     for name, engine in engines.items():
         for rows in (1, len(inputs)):
-            began, steps = time.process_time(), _count_steps(engine)
+            began = time.process_time()
+            steps = _count_steps(engine)
             batches = [inputs[at : at + rows] for at in range(0, len(inputs), rows)]
             found = [
                 out.tokens for batch in batches for _, out in sorted(engine.generate(batch, limit))
@@ -104,7 +114,8 @@ def compare(folder: Path, given: list[Any]) -> None:
                 else ""
             )
             print(
-                f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them, {seconds:.1f} CPU s{note}"
+                f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them, "
+                f"{seconds:.1f} CPU s{note}"
             )
 
 

@@ -1,19 +1,24 @@
-"""What each way to score finds: recall at 1, 5 and 20, and answers within the first 50, 100 and 200 words of context.
+"""What each way to score finds: recall at 1, 5 and 20, and answers within the first 50, 100 and 200
+words of context.
 
-    python -m benchmarks.ranking ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --cache build/vectors
+    python -m benchmarks.ranking ../shared/data/squad-v1.1-dev/dev-v1.1.even.json \
+        --cache build/vectors
     python -m benchmarks.ranking ../shared/data/factoidqa-cmu-qa-v1.2 --cache build/vectors
     python -m benchmarks.ranking ../shared/data/clapnq --cache build/vectors
     python -m benchmarks.ranking benchmarks/office
 
-Encoder: all-MiniLM-L6-v2. SQuAD: every paragraph is a document, its article the title. FactoidQA: articles are documents,
-questions to be answered by yes or no are left out. A question counts where an answer occurs, as a run of words, in one of the
-k best distinct passages (Dense X Retrieval, §4.3). CLAP NQ: every passage is a document; a question counts where its own is
-among the k best, and in the curve where the context has nine tenths of the distinct words of a sentence that annotators took
-the answer from. benchmarks/office holds manuals, policies, minutes and the like: a result counts where it is of the right
-document, too. Contexts hold the units' texts, without headings unless told.
+Encoder: all-MiniLM-L6-v2. SQuAD: every paragraph is a document, its article the title. FactoidQA:
+articles are documents, questions to be answered by yes or no are left out. A question counts where
+an answer occurs, as a run of words, in one of the k best distinct passages (Dense X Retrieval,
+§4.3). CLAP NQ: every passage is a document; a question counts where its own is among the k best,
+and in the curve where the context has nine tenths of the distinct words of a sentence that
+annotators took the answer from. benchmarks/office holds manuals, policies, minutes and the like: a
+result counts where it is of the right document, too. Contexts hold the units' texts, without
+headings unless told.
 
-"pronoun" is the share of units that start with one. Intervals are of differences from the default, by a paired bootstrap
-over questions. Seconds, printed where nothing is cached, are wall time of one process; milliseconds are of searches in batches.
+"pronoun" is the share of units that start with one. Intervals are of differences from the default,
+by a paired bootstrap over questions. Seconds, printed where nothing is cached, are wall time of one
+process; milliseconds are of searches in batches.
 """
 
 from __future__ import annotations
@@ -68,7 +73,7 @@ from factoid.propositions import decompose
 _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -96,7 +101,11 @@ def main() -> None:
         default=EMBED_TEMPLATE,
         help="what is encoded; {text} for the text alone",
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     corpus = read(arguments.corpus)
     encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
@@ -130,14 +139,9 @@ def main() -> None:
         if arguments.only != "words":
             print_recall(bench)
         if arguments.only != "recall":
-            some = spread(range(len(questions)), arguments.curve)
-            print_words(
-                replace(
-                    bench,
-                    questions=[questions[place] for place in some],
-                    queries=queries[list(some)],
-                )
-            )
+            places = list(spread(range(len(questions)), arguments.curve))
+            some = [questions[place] for place in places]
+            print_words(replace(bench, questions=some, queries=queries[places]))
 
 
 @dataclass(frozen=True)
@@ -193,10 +197,8 @@ class Bench:
             (500, "{title}: {text}", " under their title"),
         ):
             chunks = Chunks(self.corpus.documents, size, self.encoder, template)
-            by_cosine, by_words = (
-                chunks.by_cosine(self.queries, FETCHED),
-                chunks.by_words(texts, FETCHED),
-            )
+            by_cosine = chunks.by_cosine(self.queries, FETCHED)
+            by_words = chunks.by_words(texts, FETCHED)
             for note_of_way, ranked in (
                 ("cosine", by_cosine),
                 ("BM25 (bm25s)", by_words),
@@ -261,14 +263,17 @@ def print_seconds(
     """Print what propositions cost beside vectors of the passages."""
     passages = units[Granularity.PASSAGE]
     propositionizer.propositionize(passages[:1])  # loads the parser
-    began, worked = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
+    worked = time.process_time()
     decompose(passages, propositionizer)
-    seconds, work = time.perf_counter() - began, time.process_time() - worked
+    seconds = time.perf_counter() - began
+    work = time.process_time() - worked
     began = time.perf_counter()
     encoder.encode_units([with_heading(unit, template) for unit in passages])
     ratio = seconds / (time.perf_counter() - began)
     print(
-        f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding included; ",
+        f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding "
+        "included; ",
         end="",
     )
     print(f"{ratio:.2f} of the time that the encoder takes for the passages")

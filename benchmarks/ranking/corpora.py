@@ -1,4 +1,6 @@
-"""Documents and questions: SQuAD files, FactoidQA (Smith et al., 2008), CLAP NQ (Rosenthal et al., 2025) and our own."""
+"""Documents and questions: SQuAD files, FactoidQA (Smith et al., 2008), CLAP NQ (Rosenthal et al.,
+2025) and our own.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +52,9 @@ class Corpus:
     Attributes:
         documents: All that is searched.
         questions: Those with an answer.
-        long_answers: Whether answers are whole sentences. Then a result counts that is of the question's document, and a
-            context that has nine tenths of a sentence's distinct words; else either counts if it holds an answer as a run
-            of words (Dense X Retrieval, §4.3).
+        long_answers: Whether answers are whole sentences. Then a result counts that is of the
+            question's document, and a context that has nine tenths of a sentence's distinct words;
+            else either counts if it holds an answer as a run of words (Dense X Retrieval, §4.3).
         in_document: Whether a result also has to be of the question's document.
     """
 
@@ -82,7 +84,8 @@ class Corpus:
 
 
 def read(path: Path) -> Corpus:
-    """Read a SQuAD file, the folder of FactoidQA or of CLAP NQ, or a folder of texts with questions.
+    """Read a SQuAD file, the folder of FactoidQA or of CLAP NQ, or a folder of texts with
+    questions.
 
     Raises:
         ValueError: The path is none of these.
@@ -101,8 +104,12 @@ def read(path: Path) -> Corpus:
 
 
 def read_squad(path: Path) -> Corpus:
-    """Make every paragraph a document, its article the title. Questions without an answer (SQuAD 2.0) are left out."""
-    documents, questions = [], []
+    """Make every paragraph a document, its article the title.
+
+    Questions without an answer (SQuAD 2.0) are left out.
+    """
+    documents = []
+    questions = []
     for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
             document = Document(
@@ -117,7 +124,10 @@ def read_squad(path: Path) -> Corpus:
 
 
 def read_texts(folder: Path) -> Corpus:
-    """Make every text a document. Lines of `questions.txt` hold a file's name, a question and a run of words of the answer."""
+    """Make every text a document.
+
+    Lines of `questions.txt` hold a file's name, a question and a run of words of the answer.
+    """
     documents = {
         file.name: Document(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())
     }
@@ -143,7 +153,9 @@ def read_factoidqa(folder: Path) -> Corpus:
 
 
 def read_clapnq(files: Iterable[Path]) -> Corpus:
-    """Make every gold passage a titled document, and the sentences that annotators selected the answers."""
+    """Make every gold passage a titled document, and the sentences that annotators selected the
+    answers.
+    """
     documents: dict[str, Document] = {}
     questions = []
     for file in files:

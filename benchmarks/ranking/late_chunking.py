@@ -1,10 +1,12 @@
-"""What late chunking finds beside units that are each encoded, and whether another mixing finds more.
+"""What late chunking finds beside units that are each encoded, and whether another mixing finds
+more.
 
-    python -m benchmarks.ranking.late_chunking ../shared/data/domain-retrieval --sets tatqa --every 2 --cache build/vectors
+    python -m benchmarks.ranking.late_chunking ../shared/data/domain-retrieval --sets tatqa \
+        --every 2 --cache build/vectors
 
-Sets and measures are those of `python -m benchmarks.ranking.domain`. A row that takes a share of the passage's vector from those of
-its parts makes the parts of one passage differ more. Intervals are of the mean difference of R@1 and R@5 from the first row, by a
-paired bootstrap over questions.
+Sets and measures are those of `python -m benchmarks.ranking.domain`. A row that takes a share of
+the passage's vector from those of its parts makes the parts of one passage differ more. Intervals
+are of the mean difference of R@1 and R@5 from the first row, by a paired bootstrap over questions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What rankings are worth: recall at k, answers within a budget of words, and intervals of their differences."""
+"""What rankings are worth: recall at k, answers within a budget of words, and intervals of their
+differences.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def curve(
 
 
 def cells(shares: Shares, default: Shares | None) -> list[str]:
-    """Return shares in per cent, then their differences from the default's with 95 % intervals, in points."""
+    """Return shares in per cent, then their differences from the default's with 95 % intervals, in
+    points.
+    """
     row = [f"{100 * share:.1f}" for share in shares.mean(axis=0)]
     if default is None or shares is default:
         return row + [""] * len(row)
@@ -56,7 +60,9 @@ def cells(shares: Shares, default: Shares | None) -> list[str]:
 
 
 def difference(right: NDArray[np.bool_], other: NDArray[np.bool_]) -> str:
-    """Return a difference of shares of the same questions, with a paired bootstrap's 95 % interval, in points."""
+    """Return a difference of shares of the same questions, with a paired bootstrap's 95 % interval,
+    in points.
+    """
     gains = right.astype(float) - other
     generator = np.random.default_rng(0)
     means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(_SAMPLES)]

@@ -41,7 +41,8 @@ class Chunks:
         self.units = []
         for document in self.documents:
             for chunk in splitter.create_documents([document.text]):
-                start, text = chunk.metadata["start_index"], chunk.page_content
+                start = chunk.metadata["start_index"]
+                text = chunk.page_content
                 self.units.append(
                     Unit(
                         f"{document.id} {start}",

@@ -53,7 +53,9 @@ def search(
 
 
 def fuse_ranks(*rankings: Sequence[Sequence[Unit | Document]]) -> list[list[Any]]:
-    """Return results by the sum of their reciprocal ranks in several rankings of the same questions."""
+    """Return results by the sum of their reciprocal ranks in several rankings of the same
+    questions.
+    """
     fused = []
     for lists in zip(*rankings, strict=True):
         scores: dict[str, float] = {}
@@ -71,7 +73,8 @@ def distinct_documents(
 ) -> list[list[Document]]:
     """Return the documents of results, best first."""
     by_id = {document.id: document for document in documents}
-    return [
-        [by_id[key] for key in dict.fromkeys(unit.document_id for unit in results)]
-        for results in ranked
-    ]
+    rankings = []
+    for results in ranked:
+        distinct = dict.fromkeys(unit.document_id for unit in results)
+        rankings.append([by_id[document_id] for document_id in distinct])
+    return rankings

@@ -1,11 +1,14 @@
 """What the heading that is encoded with a unit is worth, by template.
 
-    python -m benchmarks.ranking.templates ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --cache build/vectors
-    python -m benchmarks.ranking.templates ../shared/data/factoidqa-cmu-qa-v1.2 --cache build/vectors --every 2
+    python -m benchmarks.ranking.templates ../shared/data/squad-v1.1-dev/dev-v1.1.even.json \
+        --cache build/vectors
+    python -m benchmarks.ranking.templates ../shared/data/factoidqa-cmu-qa-v1.2 \
+        --cache build/vectors --every 2
     python -m benchmarks.ranking.templates ../shared/data/clapnq --cache build/vectors
 
-Measures are those of `python -m benchmarks.ranking`. A template is of the vectors and of the lexical index. "nearest heading"
-is the innermost section, or the title where there is none; headings that hold a comma are cut at it.
+Measures are those of `python -m benchmarks.ranking`. A template is of the vectors and of the
+lexical index. "nearest heading" is the innermost section, or the title where there is none;
+headings that hold a comma are cut at it.
 """
 
 from __future__ import annotations
@@ -70,7 +73,8 @@ def main() -> None:
         if texts not in measured:
             measured[texts] = measure(corpus, units, encoder, template)
         results[template] = measured[texts]
-    recalls, words = [f"R@{k}" for k in CUTS], [f"{words} words" for words in BUDGETS]
+    recalls = [f"R@{k}" for k in CUTS]
+    words = [f"{words} words" for words in BUDGETS]
     for place, (name, columns) in enumerate(
         (
             ("propositions alone", recalls),
@@ -86,7 +90,9 @@ def main() -> None:
 def measure(
     corpus: Corpus, units: dict[Granularity, list[Unit]], encoder: VectorCache, template: str
 ) -> tuple[Shares, Shares, Shares]:
-    """Return what propositions find by themselves, what the default score finds, and what its first words answer."""
+    """Return what propositions find by themselves, what the default score finds, and what its first
+    words answer.
+    """
     queries = encoder.encode_queries([question.text for question in corpus.questions])
     with UnitStore(
         encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template

@@ -1,20 +1,27 @@
-"""Whether the reading of real files is clean, complete and in place: any folders, read as `factoid index` reads them.
+"""Whether the reading of real files is clean, complete and in place: any folders, read as `factoid
+index` reads them.
 
     python -m benchmarks.real_files docs wiki handbook --sample 60 --show markup --show lost
 
-Files are split into passages and sentences, and `SyntaxPropositionizer` decomposes them. For each folder it prints
+Files are split into passages and sentences, and `SyntaxPropositionizer` decomposes them. For each
+folder it prints
 
-* propositions with markup left, in percent. Marks in inline code, formulas and code do not count. "shown" are those whose marks
-  markdown-it shows as well, such as bold text that is closed wrongly: they are counted apart;
-* rows of tables (pipe tables, HTML with a header of `<th>`, CSV) with a proposition that names the columns of all cells;
-* letters and digits of the source that are in no unit and are no syntax, heading or front matter: lost;
-* sentences whose text is not the source at their span, characters that are not where the map from what a reader sees to
-  the source says, and literal propositions whose span holds other words;
-* seconds of the processor for each MB of text: of splitting into passages and sentences, and with propositions.
+* propositions with markup left, in percent. Marks in inline code, formulas and code do not count.
+  "shown" are those whose marks markdown-it shows as well, such as bold text that is closed wrongly:
+  they are counted apart;
+* rows of tables (pipe tables, HTML with a header of `<th>`, CSV) with a proposition that names the
+  columns of all cells;
+* letters and digits of the source that are in no unit and are no syntax, heading or front matter:
+  lost;
+* sentences whose text is not the source at their span, characters that are not where the map from
+  what a reader sees to the source says, and literal propositions whose span holds other words;
+* seconds of the processor for each MB of text: of splitting into passages and sentences, and with
+  propositions.
 
-What is syntax, where tables are and what markdown-it shows is found by patterns and parsers of its own, see `syntax.py`,
-`tables.py` and `markup.py`. `--show` prints what was found: "markup", "rows", "lost", "spans" or "why" (characters that are no
-text, by reason). CSV files in folders are read, too.
+What is syntax, where tables are and what markdown-it shows is found by patterns and parsers of its
+own, see `syntax.py`, `tables.py` and `markup.py`. `--show` prints what was found: "markup", "rows",
+"lost", "spans" or "why" (characters that are no text, by reason). CSV files in folders are read,
+too.
 """
 
 from __future__ import annotations
@@ -338,7 +345,8 @@ def main() -> None:
         split_passages(Document("# Title\n\nIt *starts* here.")), propositionizer, log=False
     )  # loads all
     print(
-        "| | files | KB | propositions | markup | shown | rows | lost | spans | places | s/MB, reading | s/MB, all |"
+        "| | files | KB | propositions | markup | shown | rows | lost | spans | places | "
+        "s/MB, reading | s/MB, all |"
     )
     print(f"|---|{'--:|' * 11}", flush=True)
     for folder in arguments.folders:

@@ -33,16 +33,21 @@ COMMONMARK = frozenset(
 )
 
 _PATTERNS = {
-    "emphasis": r"(?<![\w*\\])\*{1,3}(?=[^\s*])[^*\n]+(?<=[^\s*])\*{1,3}(?![\w*])|(?<![\w*])\*\*(?=\w)|(?<=\w)\*\*(?![\w*])"
-    r"|(?<![\w_\\/])_{1,2}(?=[^\s_])[^_\n]+(?<=[^\s_])_{1,2}(?![\w_])|~~\w|\w~~|(?<![=\w])==\w[^=]*==(?![=\w])",
-    "link or image": r"\]\(|!\[|\]\[(?!\d+\])[^\]]*\]|\[\[[^\]]+\]\]|^\[[^\]]+\]:\s|<(?:https?|mailto):[^>]*>",
-    "tag": rf"</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>|</?[A-Z]\w*(?:\s[^<>]*=[^<>]*)?/>|</[A-Z]\w*>|<[A-Z]\w*\s[^<>]*=[^<>]*>",
+    "emphasis": r"(?<![\w*\\])\*{1,3}(?=[^\s*])[^*\n]+(?<=[^\s*])\*{1,3}(?![\w*])"
+    r"|(?<![\w*])\*\*(?=\w)|(?<=\w)\*\*(?![\w*])"
+    r"|(?<![\w_\\/])_{1,2}(?=[^\s_])[^_\n]+(?<=[^\s_])_{1,2}(?![\w_])|~~\w|\w~~"
+    r"|(?<![=\w])==\w[^=]*==(?![=\w])",
+    "link or image": r"\]\(|!\[|\]\[(?!\d+\])[^\]]*\]|\[\[[^\]]+\]\]"
+    r"|^\[[^\]]+\]:\s|<(?:https?|mailto):[^>]*>",
+    "tag": rf"</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>|</?[A-Z]\w*(?:\s[^<>]*=[^<>]*)?/>|</[A-Z]\w*>"
+    rf"|<[A-Z]\w*\s[^<>]*=[^<>]*>",
     "comment": r"<!--|-->|\{/\*|\*/\}|^%%|^% ",
     "entity": r"&(?:[a-zA-Z]{2,10}\d{0,2}|#\d{2,6}|#x[0-9a-fA-F]{2,6});",
     "block mark": r"^(?:#{1,6}\s|>\s|[-*+]\s(?=\w)|={3,}|-{3,}|\*{3,}$)",
     "table": r"^\s*\||\|\s*$|\|\s*:?-{3,}| \| ",
     "fence": r"```|~~~|`",
-    "directive": r"\{\{[<%]|[>%]\}\}|\{%|%\}|:::|^!!!|^\?\?\?|^///|\[![A-Za-z]+\]|8<--|^\{\*|^\[\[?_?TOC_?\]\]?$"
+    "directive": r"\{\{[<%]|[>%]\}\}|\{%|%\}|:::|^!!!|^\?\?\?|^///|\[![A-Za-z]+\]|8<--|^\{\*"
+    r"|^\[\[?_?TOC_?\]\]?$"
     r"|^import .* from ['\"]|^export (?:const|default)|^\([\w-]+\)=|\{[a-z:]+\}(?=`)"
     r"|^:[\w-]+:\s|(?<!\w):[a-z]+(?:-[a-z0-9]+)+:|^@\w+\(|\{!|\{\{#",
     "reStructuredText": r"(?<![\w:]):[a-z][\w:+.-]*:`|`_{1,2}(?!\w)|^\.\. \S|\[[\w#*]+\]_(?!\w)|``",
@@ -57,7 +62,9 @@ PATTERNS = {name: re.compile(pattern, re.MULTILINE) for name, pattern in _PATTER
 
 
 def markup_in(proposition: str) -> Iterator[tuple[str, str]]:
-    """Yield the classes of markup in a proposition outside of inline code and formulas, each with what was found."""
+    """Yield the classes of markup in a proposition outside of inline code and formulas, each with
+    what was found.
+    """
     bare = _CODE.sub("code", _FORMULA.sub("formula", _CODE.sub("code", proposition)))
     for name, pattern in PATTERNS.items():
         if match := pattern.search(bare):

@@ -29,18 +29,22 @@ BOX = "task box"
 
 _FRONT = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FENCE = re.compile(
-    r"(?P<prefix>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^\n]*)"
+    r"(?P<prefix>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,}|:{3,})"
+    r"(?P<info>[^\n]*)"
 )
 _DIRECTIVE_INFO = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}")
 _CODE_DIRECTIVES = frozenset(
-    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid myst".split()
+    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid "
+    "myst".split()
 )
 _UNSEEN_DIRECTIVES = frozenset(
-    "toctree tableofcontents contents include eval-rst bibliography raw meta image index figure-md autofunction "
+    "toctree tableofcontents contents include eval-rst bibliography raw meta image index "
+    "figure-md autofunction "
     "autoclass automodule list-table-raw iframe video youtube myst-example-raw".split()
 )
 _OPTIONS = re.compile(
-    r"(?:[ \t>]*:[\w-]+:[^\n]*\n)+|[ \t>]*---\n(?:[ \t]*[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n)*[ \t>]*---\n"
+    r"(?:[ \t>]*:[\w-]+:[^\n]*\n)+"
+    r"|[ \t>]*---\n(?:[ \t]*[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n)*[ \t>]*---\n"
 )
 _CAPTION = re.compile(r"caption:[ \t]*(?P<shown>(?:\|\n(?:[ \t]+[^\n]*\n)+)|[^|\s][^\n]*)")
 _ROLE_TARGET = re.compile(r"(?<=\})`[^`<\n]*(<[^<>`\n]+>)`")
@@ -59,35 +63,42 @@ _PATTERNS = (
     (TARGET, r"\]\(\{%[^%\n]*%\}[^()\s]*\)"),
     (
         COMMENT,
-        r"<!--.*?-->|\{/\*.*?\*/\}|\{\{-? ?/\*.*?\*/ ?-?\}\}|\{%-? *comment *-?%\}.*?\{%-? *endcomment *-?%\}|^% [^\n]*",
+        r"<!--.*?-->|\{/\*.*?\*/\}|\{\{-? ?/\*.*?\*/ ?-?\}\}"
+        r"|\{%-? *comment *-?%\}.*?\{%-? *endcomment *-?%\}|^% [^\n]*",
     ),
     (SCRIPT, r"<(?P<name>script|style|svg|template)\b[^>]*>.*?</(?P=name)\s*>"),
     (CONTROL, r"<(?P<name>button|select|option|textarea|noscript)\b[^>]*>.*?</(?P=name)\s*>"),
     (
         DIRECTIVE,
-        r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*|^[ \t>:]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*",
+        r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*"
+        r"|^[ \t>:]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*",
     ),
     (
         DIRECTIVE,
-        r"^[ \t]*(?:import\s[^\n]*?['\"][^\n]*|import \{[^}]*\} from[^\n]*)|^export (?:[^\n]+\n)+|\[![A-Za-z]+[^\]]*\]",
+        r"^[ \t]*(?:import\s[^\n]*?['\"][^\n]*|import \{[^}]*\} from[^\n]*)|^export (?:[^\n]+\n)+"
+        r"|\[![A-Za-z]+[^\]]*\]",
     ),
     (
         DIRECTIVE,
-        r"^[ \t>-]*-{1,2}8<-+[^\n]*|^[ \t>]*:[A-Za-z][\w-]*:(?:[ \t][^\n]*)?$|^\([\w:. /-]+\)=[ \t]*$|\{[a-z][\w:.+-]*\}(?=`)",
+        r"^[ \t>-]*-{1,2}8<-+[^\n]*|^[ \t>]*:[A-Za-z][\w-]*:(?:[ \t][^\n]*)?$"
+        r"|^\([\w:. /-]+\)=[ \t]*$|\{[a-z][\w:.+-]*\}(?=`)",
     ),
     (
         DIRECTIVE,
-        r"\[\[?_?toc_?\]\]?|\{!.*?!\}|\{\{#\w+[^}]*\}\}|^[ \t]*///[^\n]*|^::[\w-]+[^\n]*|^@\w+\([^\n]*\)$|^<<<[^\n]*",
+        r"\[\[?_?toc_?\]\]?|\{!.*?!\}|\{\{#\w+[^}]*\}\}|^[ \t]*///[^\n]*|^::[\w-]+[^\n]*"
+        r"|^@\w+\([^\n]*\)$|^<<<[^\n]*",
     ),
     (DIRECTIVE, r"^\s*\*\[[^\]\n]+\]:[^\n]*|^:{3,}[^\n]*|\{\*[^}]*\*\}"),
     (TARGET, r"\[\[[^\]|\n]+(?=\|)|\|[^\]|\n]+(?=\]\])|(?<=`)[^`<]*(?=<)|<[^<>`\n]+>(?=`)"),
     (
         IMAGE,
-        r"(?<=!\[)(?P<alt>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?:<[^>\n]*>|(?:[^()\s]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|=\w*))?\s*\)",
+        r"(?<=!\[)(?P<alt>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?:<[^>\n]*>|(?:[^()\s]|\((?:[^()]|\("
+        r"(?:[^()]|\([^()]*\))*\))*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|=\w*))?\s*\)",
     ),
     (
         TARGET,
-        r"\]\(\s*(?:<[^>\n]*>|(?:[^()\s]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\[\]]*\]",
+        r"\]\(\s*(?:<[^>\n]*>|(?:[^()\s]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)(?:\s+"
+        r"(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\[\]]*\]",
     ),
     (DEFINITION, r"^[ \t>]*\[(?!\^)[^\]\n]+\]:[ \t]*\n?[ \t]*\S+[^\n]*"),
     (ATTRIBUTES, r"\{ *:? *[.#][^{}\n]*\}|\{:? *[\w-]+=[^{}\n]*\}|\{:[^{}\n]*\}|\{-\}"),
@@ -106,8 +117,10 @@ PATTERNS = tuple(
 
 # Of reStructuredText: directives with what readers do not see of them, and marks within lines.
 _REST_UNSEEN = (
-    r"toctree|contents|include|literalinclude|image|index|raw|meta|highlight|default-role|role|currentmodule|automodule"
-    r"|autoclass|autofunction|autoexception|autodata|automethod|autosummary|sectionauthor|tabularcolumns"
+    r"toctree|contents|include|literalinclude|image|index|raw|meta|highlight|default-role|role"
+    r"|currentmodule|automodule"
+    r"|autoclass|autofunction|autoexception|autodata|automethod|autosummary|sectionauthor"
+    r"|tabularcolumns"
     r"|testsetup|plot|graphviz|click|program|bibliography|youtube|tableofcontents"
 )
 _HTML_CODE = re.compile(r"</?code\b[^<>]*>")
@@ -123,8 +136,10 @@ _REST_PATTERNS = (
     (FOOTNOTE, r"\.\. +\[[^\]\n]+\](?=\s)|\[[\w#*.-]+\]_"),
     (
         DIRECTIVE,
-        r"^[ \t]*\.\. +(?:version[\w-]+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
-        r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math|(?:py:|js:)?module)::(?: [^\n]*)?"
+        r"^[ \t]*\.\. +(?:version[\w-]+|deprecated):: *[\w.]*"
+        r"|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
+        r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math"
+        r"|(?:py:|js:)?module)::(?: [^\n]*)?"
         r"|^[ \t]*\.\. +[\w:+.-]+::",
     ),
     (
@@ -133,7 +148,8 @@ _REST_PATTERNS = (
     ),
     (
         DIRECTIVE,
-        r"(?<=::)(?:[^\n]*\n)(?:[ \t]+:[\w-]+:(?: [^\n]*)?\n)+|^[ \t]+:[\w-]+:(?: [^\n]*)?$|^:[\w-]+:$",
+        r"(?<=::)(?:[^\n]*\n)(?:[ \t]+:[\w-]+:(?: [^\n]*)?\n)+|^[ \t]+:[\w-]+:(?: [^\n]*)?$"
+        r"|^:[\w-]+:$",
     ),
     (DIRECTIVE, r"(?<![\w:]):[A-Za-z][\w:+.-]*:(?=`)|(?<=`):[a-z]+:"),
     (TARGET, r"(?<=`)[^`<]*(?P<alt>)<[^<>`]+>(?=`)|(?<=:`)~[\w.:-]*\.(?=\w+(?:\(\))?`)"),
@@ -219,7 +235,9 @@ class Source:
         return _is_in(self.fences, at)
 
     def rendered(self) -> str:
-        """Return the text that markdown-it and lxml show, without code and without what is a directive."""
+        """Return the text that markdown-it and lxml show, without code and without what is a
+        directive.
+        """
         shown = [
             " "
             if reason in (DIRECTIVE, FRONT_MATTER, ICON, ATTRIBUTES) and character != "\n"
@@ -251,7 +269,8 @@ class Source:
         column = 0  # of the opening fence
         at = 0
         for line in self.text.splitlines(keepends=True):
-            start, at = at, at + len(line)
+            start = at
+            at = at + len(line)
             if start < self.start:
                 continue
             stripped = line.strip(" \t>\r\n")
@@ -279,7 +298,8 @@ class Source:
             match = _FENCE.match(line)
             if match is None:
                 continue
-            mark, info = match["mark"], match["info"]
+            mark = match["mark"]
+            info = match["info"]
             directive = _DIRECTIVE_INFO.match(info)
             name = directive["name"].lower() if directive else ""
             if (
@@ -329,7 +349,9 @@ def _parser() -> MarkdownIt:
 
 
 def rendered(source: str, *, keep_code: bool = False) -> str:
-    """Return the text of the HTML that markdown-it makes of Markdown, on one line, with alternative texts."""
+    """Return the text of the HTML that markdown-it makes of Markdown, on one line, with alternative
+    texts.
+    """
     markup = _parser().render(source)
     if not markup.strip():
         return ""

@@ -1,4 +1,6 @@
-"""Rows of tables, as markdown-it, lxml and csv read them, and whether propositions name their columns."""
+"""Rows of tables, as markdown-it, lxml and csv read them, and whether propositions name their
+columns.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ PIECE = 25
 
 
 class Row(NamedTuple):
-    """A row below a header: the name of the column and the text of each cell that is not empty, and whose markup it is."""
+    """A row below a header: the name of the column and the text of each cell that is not empty, and
+    whose markup it is.
+    """
 
     kind: str
     cells: Sequence[tuple[str, str]]
@@ -66,7 +70,8 @@ def csv_rows(text: str) -> Iterator[Row]:
 
 
 def is_named(row: Row, propositions: Sequence[str]) -> bool:
-    """Say whether each cell of a row stands with the name of its column, and the row's first cell, in a proposition.
+    """Say whether each cell of a row stands with the name of its column, and the row's first cell,
+    in a proposition.
 
     Args:
         row: The row.

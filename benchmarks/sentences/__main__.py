@@ -1,16 +1,18 @@
-"""Sentence ends against pySBD's golden rules and Universal Dependencies, other splitters beside ours.
+"""Sentence ends against pySBD's golden rules and Universal Dependencies, other splitters beside
+ours.
 
     git clone https://github.com/nipunsadvilkar/pySBD
     git clone https://github.com/UniversalDependencies/UD_German-GSD treebanks/UD_German-GSD
-    python -m benchmarks.sentences --rules pySBD/tests/lang --treebanks treebanks --splitters factoid,pysbd,syntok,spacy
+    python -m benchmarks.sentences --rules pySBD/tests/lang --treebanks treebanks \
+        --splitters factoid,pysbd,syntok,spacy
 
 `--rules` is the folder of pySBD's tests, which are read and never run. Cases that change the text,
 not only cut it, are left out. `--treebanks` is a folder of folders of CoNLL-U files; `--part` says
 which of them ("test"). Sentences of a paragraph are joined by the space that the treebank says;
 where a treebank has no paragraphs, by tens.
 
-A figure is `precision / recall` of the ends within a text in percent, the end of the text itself not
-counted; places are compared without white space. Golden rules have a third figure, the share of
+A figure is `precision / recall` of the ends within a text in percent, the end of the text itself
+not counted; places are compared without white space. Golden rules have a third figure, the share of
 texts that are cut as asked.
 """
 
@@ -25,12 +27,15 @@ from typing import Any, NamedTuple
 
 from factoid.text.sentence_ends import block_sentences
 
-CODES = {
-    "amharic": "am", "arabic": "ar", "armenian": "hy", "bulgarian": "bg", "burmese": "my", "chinese": "zh", "danish": "da",
-    "deutsch": "de", "dutch": "nl", "english": "en", "french": "fr", "german": "de", "greek": "el", "hindi": "hi",
-    "italian": "it", "japanese": "ja", "kazakh": "kk", "marathi": "mr", "persian": "fa", "polish": "pl", "russian": "ru",
-    "portuguese": "pt", "slovak": "sk", "swedish": "sv", "turkish": "tr", "czech": "cs", "spanish": "es", "urdu": "ur",
-}  # fmt: skip
+CODES = dict(
+    pair.split("=")
+    for pair in (
+        "amharic=am arabic=ar armenian=hy bulgarian=bg burmese=my chinese=zh danish=da deutsch=de "
+        "dutch=nl english=en french=fr german=de greek=el hindi=hi italian=it japanese=ja "
+        "kazakh=kk marathi=mr persian=fa polish=pl russian=ru portuguese=pt slovak=sk swedish=sv "
+        "turkish=tr czech=cs spanish=es urdu=ur"
+    ).split()
+)
 GROUP = 10  # sentences of a treebank without paragraphs
 
 Splitter = Callable[[str], list[str]]
@@ -119,7 +124,8 @@ def treebank(folder: Path, part: str) -> Iterator[Case]:
             starts = any(line.startswith(("# newdoc", "# newpar")) for line in lines)
             if sentences and (starts if has_paragraphs else len(sentences) == GROUP):
                 yield _joined(sentences, spaces)
-                sentences, spaces = [], []
+                sentences = []
+                spaces = []
             sentence = next(
                 (line[9:] for line in lines if line.startswith("# text = ")), ""
             ).strip()

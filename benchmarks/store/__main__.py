@@ -1,14 +1,17 @@
-"""Stores side by side: queries a second, filters, parents, adding, loading, bytes, and whether the answers are right.
+"""Stores side by side: queries a second, filters, parents, adding, loading, bytes, and whether the
+answers are right.
 
-    python -m benchmarks.store                                        # 200 000 units of 384 d in 40 000 passages
+    python -m benchmarks.store  # 200 000 units of 384 d in 40 000 passages
     python -m benchmarks.store --units 1000000 --passages 200000
     python -m benchmarks.store --contestants raw,factoid --rounds 9
-    python -m benchmarks.store --squad ../shared/data/squad-v1.1-dev/dev-v1.1.even.json      # real vectors
+    # real vectors
+    python -m benchmarks.store --squad ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
     python -m benchmarks.store --small                                # does it run?
 
-Every contestant gets the same vectors, texts and metadata, and has a process of its own. All are open at once and take
-turns, query by query kind, in rounds; medians are printed. Slow contestants get fewer queries. What a contestant cannot
-do is said in its place. Contestants whose packages are not installed are left out: `pip install --group bench` has all.
+Every contestant gets the same vectors, texts and metadata, and has a process of its own. All are
+open at once and take turns, query by query kind, in rounds; medians are printed. Slow contestants
+get fewer queries. What a contestant cannot do is said in its place. Contestants whose packages are
+not installed are left out: `pip install --group bench` has all.
 """
 
 from __future__ import annotations
@@ -175,8 +178,13 @@ def build(name: str, corpus: Corpus, work: Path) -> dict[str, Any]:
         print(
             f"  {owner}: built in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True
         )
-        figures = {"added": corpus.units / done["seconds"], "bytes": done["bytes"] / corpus.units}
-        record.write_text(json.dumps(figures | {"build peak": done["peak"] / _GIB}))
+        figures = {
+            "added": corpus.units / done["seconds"],
+            "added cpu": corpus.units / done["cpu"],
+            "bytes": done["bytes"] / corpus.units,
+            "build peak": done["peak"] / _GIB,
+        }
+        record.write_text(json.dumps(figures))
     return dict(json.loads(record.read_text()))
 
 
@@ -222,7 +230,8 @@ def heading(corpus: Corpus, arguments: argparse.Namespace) -> str:
     )
     what = "propositions of SQuAD v1.1" if arguments.squad else "synthetic vectors"
     return (
-        f"{corpus.units:,} units of {corpus.dim} dimensions in {corpus.passages:,} passages ({what}); "
+        f"{corpus.units:,} units of {corpus.dim} dimensions in {corpus.passages:,} passages "
+        f"({what}); "
         f"{arguments.rounds} rounds on {cores} cores ({platform.machine()})."
     )
 

@@ -1,10 +1,11 @@
-"""Kinds of index on many real vectors: time to build and to search, and recall of the best candidates scored again.
+"""Kinds of index on many real vectors: time to build and to search, and recall of the best
+candidates scored again.
 
     python -m benchmarks.store.codes ../shared/data --count 500000 --into docs/store-benchmarks.md
 
 Vectors are sentences by all-MiniLM-L6-v2, augmented (`benchmarks.store.real_vectors`); queries are
-real questions. Exact vectors lie in a file that is mapped into memory, as in a store. All kinds take
-turns, query by query, one query at a time. Times of searches are those of the processor, which
+real questions. Exact vectors lie in a file that is mapped into memory, as in a store. All kinds
+take turns, query by query, one query at a time. Times of searches are those of the processor, which
 depend less on other work on the machine than those of the clock.
 """
 
@@ -32,7 +33,9 @@ _PROBES = 64
 
 @dataclass
 class Measured:
-    """An index, the seconds that it took to build, and for each number of candidates the seconds and recall of each query."""
+    """An index, the seconds that it took to build, and for each number of candidates the seconds
+    and recall of each query.
+    """
 
     name: str
     index: VectorIndex
@@ -97,7 +100,10 @@ def mapped(file: Path, sentences: Floats, count: int) -> Floats:
 
 
 def best(vectors: Floats, questions: Floats) -> Integers:
-    """Return the K best vectors for each question by exact search, block by block. Shape: (questions, K)."""
+    """Return the K best vectors for each question by exact search, block by block.
+
+    Shape: (questions, K).
+    """
     scores = np.empty((len(questions), 0), np.float32)
     ids = np.empty((len(questions), 0), np.int64)
     for start in range(0, len(vectors), _BLOCK):

@@ -1,4 +1,6 @@
-"""The FAISS stores of langchain-community and of LlamaIndex, used as their pages show, and what both sides' tests share."""
+"""The FAISS stores of langchain-community and of LlamaIndex, used as their pages show, and what
+both sides' tests share.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,20 @@ class LangChainFaiss(OneByOne):
             from langchain_community.vectorstores import FAISS
             from langchain_community.vectorstores.utils import DistanceStrategy
 
-        self.FAISS, self.embeddings = FAISS, stored_embeddings()
+        self.FAISS = FAISS
+        self.embeddings = stored_embeddings()
         self.strategy = DistanceStrategy.MAX_INNER_PRODUCT
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
-        self.folder, self.metadata = folder, corpus.metadata()
+        self.folder = folder
+        self.metadata = corpus.metadata()
         for batch in batches:
             self._put(batch)
         self.store.save_local(str(folder))
 
     def open(self, folder: Path, corpus: Corpus) -> None:
-        self.folder, self.metadata = folder, corpus.metadata()
+        self.folder = folder
+        self.metadata = corpus.metadata()
         self.store = self.FAISS.load_local(
             str(folder),
             self.embeddings,
@@ -82,7 +87,9 @@ class LangChainFaiss(OneByOne):
 
 
 class WidenedLangChainFaiss(LangChainFaiss):
-    """The same with `fetch_k` of all units where there is a filter, and a fetch that is widened until k parents are met."""
+    """The same with `fetch_k` of all units where there is a filter, and a fetch that is widened
+    until k parents are met.
+    """
 
     everything = True
 
@@ -108,15 +115,16 @@ class LlamaIndexFaiss(OneByOne):
         )
         from llama_index.vector_stores.faiss import FaissMapVectorStore
 
-        self.faiss, self.Store, self.StorageContext = faiss, FaissMapVectorStore, StorageContext
-        self.VectorStoreIndex, self.load, self.embedding = (
-            VectorStoreIndex,
-            load_index_from_storage,
-            MockEmbedding,
-        )
+        self.faiss = faiss
+        self.Store = FaissMapVectorStore
+        self.StorageContext = StorageContext
+        self.VectorStoreIndex = VectorStoreIndex
+        self.load = load_index_from_storage
+        self.embedding = MockEmbedding
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
-        self.folder, self.metadata = folder, corpus.metadata()
+        self.folder = folder
+        self.metadata = corpus.metadata()
         store = self.Store(self.faiss.IndexIDMap2(self.faiss.IndexFlatIP(corpus.dim)))
         context = self.StorageContext.from_defaults(vector_store=store)
         self.index: Any = self.VectorStoreIndex(
@@ -127,7 +135,8 @@ class LlamaIndexFaiss(OneByOne):
         context.persist(str(folder))
 
     def open(self, folder: Path, corpus: Corpus) -> None:
-        self.folder, self.metadata = folder, corpus.metadata()
+        self.folder = folder
+        self.metadata = corpus.metadata()
         store = self.Store.from_persist_dir(str(folder))
         context = self.StorageContext.from_defaults(vector_store=store, persist_dir=str(folder))
         self.index = self.load(context, embed_model=self.embedding(corpus.dim))
@@ -157,14 +166,17 @@ def unit_metadata(batch: Batch, metadata: list[dict[str, Any]]) -> list[dict[str
 
 
 def stored_embeddings() -> Any:
-    """Return LangChain embeddings that look up what they are given: `hold` units' vectors, and set `query`."""
+    """Return LangChain embeddings that look up what they are given: `hold` units' vectors, and set
+    `query`.
+    """
     from langchain_core.embeddings import Embeddings
 
     class StoredEmbeddings(Embeddings):
         query: Floats
 
         def hold(self, vectors: Floats, first: int) -> None:
-            self.vectors, self.first = vectors, first
+            self.vectors = vectors
+            self.first = first
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             rows = np.array([number(text) for text in texts]) - self.first
@@ -180,7 +192,9 @@ def stored_embeddings() -> Any:
 
 
 def nodes(batch: Batch, metadata: list[dict[str, Any]], *, passages: bool = False) -> list[Any]:
-    """Return units as LlamaIndex nodes with embeddings; with their passages before them, as our parser gives them."""
+    """Return units as LlamaIndex nodes with embeddings; with their passages before them, as our
+    parser gives them.
+    """
     from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
     made = []

@@ -16,13 +16,16 @@ class Unsupported(Exception):  # noqa: N818 - it tells what a contestant cannot 
 
 
 class Contestant(Protocol):
-    """A store. Answers are ids or texts of units, or ids of passages, best first; `number` reads them.
+    """A store. Answers are ids or texts of units, or ids of passages, best first; `number` reads
+    them.
 
     Modules are imported by the constructor, so that the time to open does not count them.
     """
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
-        """Put everything into an empty folder; on return it is on disk, and can be searched without more work."""
+        """Put everything into an empty folder; on return it is on disk, and can be searched without
+        more work.
+        """
 
     def open(self, folder: Path, corpus: Corpus) -> None:
         """Make a built folder ready."""
@@ -59,9 +62,11 @@ class OneByOne:
 
 
 class Entry:
-    """A contestant: label, where its class is, packages to install by module, whose folder it opens, and what to know.
+    """A contestant: label, where its class is, packages to install by module, whose folder it
+    opens, and what to know.
 
-    `faults` says why no answer of some kind, "filter" or "parents", is right; the table has it instead of a speed.
+    `faults` says why no answer of some kind, "filter" or "parents", is right; the table has it
+    instead of a speed.
     """
 
     def __init__(
@@ -74,8 +79,12 @@ class Entry:
         remark: str = "",
         faults: dict[str, str] | None = None,
     ) -> None:
-        self.label, self.where, self.packages = label, where, packages
-        self.built_by, self.remark, self.faults = built_by, remark, faults or {}
+        self.label = label
+        self.where = where
+        self.packages = packages
+        self.built_by = built_by
+        self.remark = remark
+        self.faults = faults or {}
 
     def missing(self) -> list[str]:
         """Return the distributions that are not installed."""
@@ -143,7 +152,8 @@ CONTESTANTS = {
         "langchain-community `FAISS`",
         "community:LangChainFaiss",
         _COMMUNITY,
-        remark="filters what the default `fetch_k` of 20 finds; parents as `MultiVectorRetriever` makes them of k units",
+        remark="filters what the default `fetch_k` of 20 finds; parents as "
+        "`MultiVectorRetriever` makes them of k units",
         faults={"filter": "wrong: filter after a fetch of 20", "parents": _UNITS_ONLY},
     ),
     "langchain-community-all": Entry(

@@ -1,7 +1,8 @@
 """What every store is given: vectors of units in passages, metadata to filter by, queries.
 
-Everything lies in a folder that the contestants' processes read, a batch at a time, so that none of it counts as their
-memory. Units stand in order of their passages. Units and passages are numbers; texts, ids and metadata are made from these.
+Everything lies in a folder that the contestants' processes read, a batch at a time, so that none of
+it counts as their memory. Units stand in order of their passages. Units and passages are numbers;
+texts, ids and metadata are made from these.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
-YEARS, CATEGORIES, AUTHORS = 1000, 100, 10_000
+YEARS = 1000
+CATEGORIES = 100
+AUTHORS = 10_000
 _BATCH = 10_000  # units, about
 _EXTRA_SIZE = 5  # units of each passage that is added later
 
@@ -60,11 +63,16 @@ class Corpus:
         return min(AUTHORS, self.passages)
 
     def column(self, name: str) -> Any:
-        """Return `starts` (of all passages and the end), `parents`, `year`, `category`, `author` or `queries`."""
+        """Return `starts` (of all passages and the end), `parents`, `year`, `category`, `author` or
+        `queries`.
+        """
         return np.load(Path(self.folder) / f"{name}.npy")
 
     def vectors(self, start: int = 0, end: int | None = None) -> Floats:
-        """Return vectors of units, the extra ones too. They are read, not mapped: a mapped page would count as memory."""
+        """Return vectors of units, the extra ones too.
+
+        They are read, not mapped: a mapped page would count as memory.
+        """
         count = (self.units + self.extra if end is None else end) - start
         path = Path(self.folder) / "vectors.f32"
         return np.fromfile(path, np.float32, count * self.dim, offset=4 * start * self.dim).reshape(
@@ -73,7 +81,8 @@ class Corpus:
 
     def batches(self, *, extra: bool = False) -> Iterator[Batch]:
         """Yield the corpus in batches of whole passages, or what is added later as one."""
-        starts, parents = self.column("starts"), self.column("parents")
+        starts = self.column("starts")
+        parents = self.column("parents")
         first, last = (self.passages, len(starts) - 1) if extra else (0, self.passages)
         while first < last:
             end = int(np.searchsorted(starts, starts[first] + _BATCH, side="right")) - 1
@@ -100,7 +109,10 @@ class Corpus:
 
 def unit_text(row: int) -> str:
     """Return a unit's text; its first number is the unit's own."""
-    return f"Fact {row} says that the measured value number {row * 7919 % 100_003} was reported in the yearly review."
+    return (
+        f"Fact {row} says that the measured value number {row * 7919 % 100_003} was reported "
+        "in the yearly review."
+    )
 
 
 def number(text: object) -> int:
@@ -113,7 +125,8 @@ def number(text: object) -> int:
 def make(
     folder: Path, *, units: int, passages: int, dim: int, queries: int, extra: int, seed: int = 0
 ) -> Corpus:
-    """Write a synthetic corpus: a unit is its topic, its passage and something of its own; a query is near some unit.
+    """Write a synthetic corpus: a unit is its topic, its passage and something of its own; a query
+    is near some unit.
 
     Passages have very different sizes, so that a query's best units are often of few passages.
     """
@@ -141,7 +154,9 @@ def make(
 def from_vectors(
     folder: Path, vectors: Floats, parents: Integers, asked: Floats, *, extra: int
 ) -> Corpus:
-    """Write a corpus of given vectors, those of one passage together; the last `extra` units or so are added later."""
+    """Write a corpus of given vectors, those of one passage together; the last `extra` units or so
+    are added later.
+    """
     random = np.random.default_rng(0)
     sizes = np.bincount(parents)
     later = int(np.searchsorted(np.cumsum(sizes[::-1]), extra)) + 1

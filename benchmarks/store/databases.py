@@ -21,10 +21,8 @@ class Chroma:
         import chromadb
         from chromadb.config import Settings
 
-        self.client_of, self.settings = (
-            chromadb.PersistentClient,
-            Settings(anonymized_telemetry=False),
-        )
+        self.client_of = chromadb.PersistentClient
+        self.settings = Settings(anonymized_telemetry=False)
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self._connect(folder, corpus)
@@ -62,7 +60,8 @@ class Chroma:
         return [list(dict.fromkeys(metadata["passage"] for metadata in own))[:k] for own in found]
 
     def add(self, batch: Batch) -> None:
-        metadatas, step = unit_metadata(batch, self.metadata), self.client.get_max_batch_size()
+        metadatas = unit_metadata(batch, self.metadata)
+        step = self.client.get_max_batch_size()
         for start in range(0, len(batch.rows), step):
             rows = batch.rows[start : start + step].tolist()
             self.collection.add(
@@ -145,12 +144,16 @@ class LanceDB(OneByOne):
 
 
 class Qdrant(OneByOne):
-    """The client's local mode, which scans all vectors; it has no index of payloads. Parents are its own groups."""
+    """The client's local mode, which scans all vectors; it has no index of payloads.
+
+    Parents are its own groups.
+    """
 
     def __init__(self) -> None:
         import qdrant_client
 
-        self.client_of, self.models = qdrant_client.QdrantClient, qdrant_client.models
+        self.client_of = qdrant_client.QdrantClient
+        self.models = qdrant_client.models
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.open(folder, corpus)

@@ -1,13 +1,15 @@
 """What an index of some kind would take at another count, from two that were measured.
 
-Bytes: `B(N) = B(m) + (B(m) - B(n)) / (m - n) · (N - m)`, the line through both sizes, so that codebooks count once.
-To these come, in memory, 8 bytes for the id of each vector and 40 for the columns of each unit (vector, row, passage,
-document and metadata, 8 bytes each); and on disk the exact vectors that refine, 4 or 2 bytes a component.
+Bytes: `B(N) = B(m) + (B(m) - B(n)) / (m - n) · (N - m)`, the line through both sizes, so that
+codebooks count once. To these come, in memory, 8 bytes for the id of each vector and 40 for the
+columns of each unit (vector, row, passage, document and metadata, 8 bytes each); and on disk the
+exact vectors that refine, 4 or 2 bytes a component.
 
-Seconds of a query: `t(N) = t(m) + (t(m) - t(n)) / (c(m) - c(n)) · (c(N) - c(m))` where c is how many vectors are
-compared: `c(N) = N` for kinds that compare all, `c(N) = nlist + N · nprobe / nlist` for inverted lists. A graph is walked in
-about log N steps: `t(N) = t(m) · log N / log m`. S shards, searched at the same time on S machines, hold N / S each; what it
-takes to send and merge their answers is not in it.
+Seconds of a query: `t(N) = t(m) + (t(m) - t(n)) / (c(m) - c(n)) · (c(N) - c(m))` where c is how
+many vectors are compared: `c(N) = N` for kinds that compare all, `c(N) = nlist + N · nprobe /
+nlist` for inverted lists. A graph is walked in about log N steps: `t(N) = t(m) · log N / log m`. S
+shards, searched at the same time on S machines, hold N / S each; what it takes to send and merge
+their answers is not in it.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def seconds_at(
     lists: int = 0,
     probes: int = 0,
 ) -> float:
-    """Return the seconds of a query at some count, over this many shards; lists and probes are those at that count."""
+    """Return the seconds of a query at some count, over this many shards; lists and probes are
+    those at that count.
+    """
     own = count / shards
     if graph:
         return large.seconds * max(1.0, math.log(own) / math.log(large.count))

@@ -21,7 +21,9 @@ class Core:
 
         self.options = _exact(UnitStore)
         self.parameters: dict[str, int] | None = None
-        self.Granularity, self.Unit, self.UnitStore = Granularity, Unit, UnitStore
+        self.Granularity = Granularity
+        self.Unit = Unit
+        self.UnitStore = UnitStore
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         metadata = corpus.metadata()
@@ -64,14 +66,17 @@ class Core:
         )
 
     def _put(self, store: Any, batch: Batch, metadata: list[dict[str, Any]]) -> None:
-        kinds, units = self.Granularity, []
+        kinds = self.Granularity
+        units = []
         vectors: list[Floats | None] = []
         rows_of = np.split(batch.rows, np.flatnonzero(np.diff(batch.parents)) + 1)
         position = 0
         for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True):
             texts = [unit_text(row) for row in rows.tolist()]
-            own, shared = f"p{passage}", metadata[passage]
-            whole, start = " ".join(texts), 0
+            own = f"p{passage}"
+            shared = metadata[passage]
+            whole = " ".join(texts)
+            start = 0
             units.append(
                 self.Unit(
                     own,
@@ -104,7 +109,8 @@ class Core:
                     )
                 )
                 vectors.append(batch.vectors[position])
-                start, position = end + 1, position + 1
+                start = end + 1
+                position = position + 1
         store.add(units, vectors=vectors)
 
     def _batch(self, queries: Floats, k: int, *, parents: str) -> list[list[str]]:
@@ -140,11 +146,9 @@ class LangChain:
         from benchmarks.store.community import stored_embeddings
         from langchain_factoid import MultiGranularFAISS
 
-        self.Document, self.MultiGranularFAISS, self.embeddings = (
-            Document,
-            MultiGranularFAISS,
-            stored_embeddings(),
-        )
+        self.Document = Document
+        self.MultiGranularFAISS = MultiGranularFAISS
+        self.embeddings = stored_embeddings()
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.open(folder, corpus)
@@ -154,7 +158,8 @@ class LangChain:
         self.close()
 
     def open(self, folder: Path, corpus: Corpus) -> None:
-        self.corpus, self.metadata = corpus, corpus.metadata()
+        self.corpus = corpus
+        self.metadata = corpus.metadata()
         options = {"granularities": ["sentence"], "index": "Flat"}
         self.store = self.MultiGranularFAISS(self.embeddings, path=folder / "store", **options)
 
@@ -209,8 +214,10 @@ class LlamaIndex:
         from benchmarks.store import community
         from llama_index_factoid import MultiGranularFaissVectorStore
 
-        self.community, self.Store = community, MultiGranularFaissVectorStore
-        self.over, self.embedding = VectorStoreIndex.from_vector_store, MockEmbedding
+        self.community = community
+        self.Store = MultiGranularFaissVectorStore
+        self.over = VectorStoreIndex.from_vector_store
+        self.embedding = MockEmbedding
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.open(folder, corpus)

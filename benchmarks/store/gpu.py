@@ -1,12 +1,13 @@
-"""Indexes on GPUs beside the CPU: queries a second in batches of 1, 64 and 1024, and whether the answers agree.
+"""Indexes on GPUs beside the CPU: queries a second in batches of 1, 64 and 1024, and whether the
+answers agree.
 
-    python -m benchmarks.store.gpu                                  # 10 million random vectors of 384 d
+    python -m benchmarks.store.gpu  # 10 million random vectors of 384 d
     python -m benchmarks.store.gpu --vectors 40000000 --device cuda:0,cuda:1 --shard
-    python -m benchmarks.store.gpu --dry-run                        # 20 000 vectors; without a GPU, the CPU column alone
+    python -m benchmarks.store.gpu --dry-run  # 20 000 vectors; without a GPU, the CPU column alone
 
-Random vectors of unit length: the hardest case for an approximate index, so its agreement is a lower bound. Both searches
-take turns; medians are printed. The vectors take 4 · dim bytes each of memory, and of the GPU's half of that in float16.
-Needs `pip install "factoid[gpu]"`.
+Random vectors of unit length: the hardest case for an approximate index, so its agreement is a
+lower bound. Both searches take turns; medians are printed. The vectors take 4 · dim bytes each of
+memory, and of the GPU's half of that in float16. Needs `pip install "factoid[gpu]"`.
 """
 
 from __future__ import annotations
@@ -31,14 +32,17 @@ _K = 10
 def main() -> None:
     arguments = parse()
     if arguments.dry_run:
-        arguments.vectors, arguments.rounds = 20_000, 1
+        arguments.vectors = 20_000
+        arguments.rounds = 1
     device = arguments.device.split(",")
     present = count_gpus()
     print(
-        f"{arguments.vectors:,} random vectors of {arguments.dim} d; {cards() or 'no GPU at hand: the CPU alone'}\n"
+        f"{arguments.vectors:,} random vectors of {arguments.dim} d; "
+        f"{cards() or 'no GPU at hand: the CPU alone'}\n"
     )
     print(
-        "| index | batch | CPU queries/s | GPU queries/s | ratio | same ids | largest difference of scores |"
+        "| index | batch | CPU queries/s | GPU queries/s | ratio | same ids | "
+        "largest difference of scores |"
     )
     print("|---|---|---|---|---|---|---|")
     for kind in arguments.kinds.split(";"):
@@ -72,11 +76,15 @@ def row(
     if gpu is None:
         return f"{cpu:,.1f} | no GPU | | | "
     fast = batch / statistics.median(times["gpu"])
-    (scores, ids), (others, other_ids) = found["cpu"], found["gpu"]
+    (scores, ids) = found["cpu"]
+    (others, other_ids) = found["gpu"]
     same = np.mean(
         [len(np.intersect1d(one, two)) / _K for one, two in zip(ids, other_ids, strict=True)]
     )
-    return f"{cpu:,.1f} | {fast:,.1f} | {fast / cpu:,.1f}x | {same:.2%} | {np.abs(scores - others).max():.1e}"
+    return (
+        f"{cpu:,.1f} | {fast:,.1f} | {fast / cpu:,.1f}x | {same:.2%} | "
+        f"{np.abs(scores - others).max():.1e}"
+    )
 
 
 def build(kind: str, count: int, dim: int) -> VectorIndex:

@@ -1,17 +1,21 @@
-"""What the passage and the query's words cost in a search: milliseconds by what the score is made of, beside other hybrids.
+"""What the passage and the query's words cost in a search: milliseconds by what the score is made
+of, beside other hybrids.
 
     pip install --group bench -e ".[all]"
-    python -m benchmarks.store.hybrid                     # 40,000 passages of 60 words, four propositions each, 384 d
+    python -m benchmarks.store.hybrid  # 40,000 passages of 60 words, four propositions each, 384 d
 
-Vectors are random, and words are drawn by Zipf's law from 800: harder than real ones, whose best answers stand out in every
-channel. Every query is a proposition, its vector disturbed, its first words asked for. All searches take turns, query by query,
-in a new order each time, so that a busy moment of the machine meets all of them; ratios are medians of each query's own.
+Vectors are random, and words are drawn by Zipf's law from 800: harder than real ones, whose best
+answers stand out in every channel. Every query is a proposition, its vector disturbed, its first
+words asked for. All searches take turns, query by query, in a new order each time, so that a busy
+moment of the machine meets all of them; ratios are medians of each query's own.
 
-The others get the vectors of the same propositions and the words of the same passages, and fuse the ten best of each by rank,
-as their own pages show: LangChain's `EnsembleRetriever` of langchain-community's `FAISS` and `BM25Retriever` (rank_bm25), and
-Qdrant's `query_points` in local mode with `Fusion.RRF`, its sparse vectors BM25's weights. They return propositions and passages
-mixed, where ours returns the best distinct passages. Chroma is left out: its `search`, which fuses ranks, raises
-NotImplementedError in its local modes. Those that take more than `--slow` seconds answer every tenth query only.
+The others get the vectors of the same propositions and the words of the same passages, and fuse the
+ten best of each by rank, as their own pages show: LangChain's `EnsembleRetriever` of
+langchain-community's `FAISS` and `BM25Retriever` (rank_bm25), and Qdrant's `query_points` in local
+mode with `Fusion.RRF`, its sparse vectors BM25's weights. They return propositions and passages
+mixed, where ours returns the best distinct passages. Chroma is left out: its `search`, which fuses
+ranks, raises NotImplementedError in its local modes. Those that take more than `--slow` seconds
+answer every tenth query only.
 """
 
 from __future__ import annotations
@@ -32,7 +36,10 @@ import numpy as np
 
 from factoid import Granularity, Unit, UnitStore, Weights
 
-_FACTS, _WORDS, _BLOCK, _K = 4, 60, 4000, 10
+_FACTS = 4
+_WORDS = 60
+_BLOCK = 4000
+_K = 10
 _SEVERAL = 10  # of so many queries, slow searches answer one
 SEARCHES: dict[str, dict[str, Any]] = {
     "propositions": {"weights": Weights(0, 0)},
@@ -68,7 +75,9 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         UnitStore(folder, encoder=None, granularities=["passage", "proposition"]) as store,
     ):
-        passages, propositions, blocks = [], [], []
+        passages = []
+        propositions = []
+        blocks = []
         for start in range(0, arguments.passages, _BLOCK):
             units, vectors = block(
                 generator, start, min(_BLOCK, arguments.passages - start), arguments.dim
@@ -91,21 +100,25 @@ def main() -> None:
         texts = ["what is " + " ".join(propositions[row].text.split()[:6]) for row in rows]
         times = measure(searches, queries, texts, slow=arguments.slow)
     print(
-        f"{arguments.passages * (1 + _FACTS):,} units of {arguments.dim} d; k = {_K}, {arguments.queries} queries\n"
+        f"{arguments.passages * (1 + _FACTS):,} units of {arguments.dim} d; k = {_K}, "
+        f"{arguments.queries} queries\n"
     )
     print("| search | ms, median | × propositions, median | queries |\n| :-- | --: | --: | --: |")
     base = times["propositions"]
     for name, values in times.items():
         ratio = statistics.median(value / base[place] for place, value in values.items())
         print(
-            f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | {len(values)} |"
+            f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | "
+            f"{len(values)} |"
         )
 
 
 def measure(
     searches: dict[str, Search], queries: np.ndarray, texts: list[str], *, slow: float
 ) -> dict[str, dict[int, float]]:
-    """Return the seconds that each search took, by the number of the query; the first query warms up."""
+    """Return the seconds that each search took, by the number of the query; the first query
+    warms up.
+    """
     times: dict[str, dict[int, float]] = {name: {} for name in searches}
     for name, search in searches.items():
         began = time.perf_counter()
@@ -174,7 +187,8 @@ def qdrant(corpus: Corpus) -> Iterator[tuple[str, Search]]:
     """Yield Qdrant's dense search, and its fusion with BM25's weights."""
     from qdrant_client import QdrantClient, models
 
-    client, name = QdrantClient(":memory:"), "units"
+    client = QdrantClient(":memory:")
+    name = "units"
     client.create_collection(
         name,
         vectors_config={
@@ -235,11 +249,13 @@ def block(
     words = ["".join(pair) for pair in itertools.product(syllables, repeat=2)][:800]
     chances = 1 / np.arange(2, len(words) + 2)
     drawn = generator.choice(len(words), (count, _WORDS), p=chances / chances.sum())
-    units, vectors = [], []
+    units = []
+    vectors = []
     for number, row in enumerate(drawn, start):
         text = [words[place] for place in row]
         base = generator.normal(size=dim)
-        own, length = f"{number}", _WORDS // _FACTS
+        own = f"{number}"
+        length = _WORDS // _FACTS
         units.append(unit(own, " ".join(text), Granularity.PASSAGE, own))
         vectors.append(base)
         for fact in range(_FACTS):

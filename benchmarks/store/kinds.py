@@ -1,11 +1,14 @@
-"""Kinds of index on real vectors: recall@10 after refinement, bytes, latency; and all of that at 257 million propositions.
+"""Kinds of index on real vectors: recall@10 after refinement, bytes, latency; and all of that at
+257 million propositions.
 
     python -m benchmarks.store.kinds ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
-    python -m benchmarks.store.kinds FILE --kinds RaBitQ "IVF*,SQ8" --large 400000 --into docs/store-benchmarks.md
+    python -m benchmarks.store.kinds FILE --kinds RaBitQ "IVF*,SQ8" --large 400000 \
+        --into docs/store-benchmarks.md
 
-Recall is that of a SQuAD file's questions among its propositions, all-MiniLM-L6-v2 for both. An index of so few vectors
-says little of latency, so that each kind is also measured on a larger one, made of the same vectors with noise.
-`benchmarks.store.extrapolate` says how the last table follows; recall at that size does not.
+Recall is that of a SQuAD file's questions among its propositions, all-MiniLM-L6-v2 for both. An
+index of so few vectors says little of latency, so that each kind is also measured on a larger one,
+made of the same vectors with noise. `benchmarks.store.extrapolate` says how the last table follows;
+recall at that size does not.
 """
 
 from __future__ import annotations
@@ -39,8 +42,11 @@ KINDS = (
     "IVF*,SQ8",
     "IVF*,RaBitQ",
 )
-LISTS, PROBES = 65_536, 64  # of inverted lists at 257 million
-_SQUAD_LISTS, _SQUAD_PROBES = 64, 16
+# of inverted lists at 257 million
+LISTS = 65_536
+PROBES = 64
+_SQUAD_LISTS = 64
+_SQUAD_PROBES = 16
 _GIB = 2**30
 
 
@@ -56,7 +62,9 @@ class Measured:
 
     @property
     def chosen(self) -> Trial:
-        """The cheapest refinement that reaches the recall wanted, else the one that comes nearest."""
+        """The cheapest refinement that reaches the recall wanted, else the one that comes
+        nearest.
+        """
         enough = [trial for trial in self.small if trial.recall >= 0.95]
         return (
             min(enough, key=lambda trial: trial.seconds)
@@ -99,11 +107,14 @@ def main() -> None:
         measured.append(measure(name, given.vectors, larger, queries, arguments.refine))
         print(f"  {name}: {measured[-1].cannot or 'measured'}", flush=True)
     parts = [
-        f"{len(given.vectors):,} propositions of SQuAD v1.1, {len(queries):,} questions, {given.vectors.shape[1]} dimensions; "
+        f"{len(given.vectors):,} propositions of SQuAD v1.1, {len(queries):,} questions, "
+        f"{given.vectors.shape[1]} dimensions; "
         f"latency also on {len(larger):,} vectors made of them.",
         recalls(measured, given.vectors.shape[1]),
-        f"At {PROPOSITIONS / 1e6:.0f} million propositions, extrapolated; inverted lists: {LISTS:,} of which {PROBES} are "
-        "searched. The formulas stand in `benchmarks/store/extrapolate.py`; a graph's latency is a lower bound.",
+        f"At {PROPOSITIONS / 1e6:.0f} million propositions, extrapolated; inverted lists: "
+        f"{LISTS:,} of which {PROBES} are "
+        "searched. The formulas stand in `benchmarks/store/extrapolate.py`; a graph's latency is "
+        "a lower bound.",
         extrapolated(measured),
     ]
     text = "\n\n".join(parts)
@@ -113,7 +124,10 @@ def main() -> None:
 
 
 def enlarged(vectors: Floats, count: int) -> Floats:
-    """Return this many vectors of unit length: the given ones again and again, with noise. Shape: (count, dim)."""
+    """Return this many vectors of unit length: the given ones again and again, with noise.
+
+    Shape: (count, dim).
+    """
     random = np.random.default_rng(0)
     chosen = vectors[np.arange(count) % len(vectors)]
     chosen = chosen + random.standard_normal(chosen.shape, np.float32) * (
@@ -125,7 +139,9 @@ def enlarged(vectors: Floats, count: int) -> Floats:
 def measure(
     name: str, vectors: Floats, larger: Floats, queries: Floats, refine: list[int]
 ) -> Measured:
-    """Measure one kind on both sets; a kind of inverted lists, `IVF*`, gets as many as suit each."""
+    """Measure one kind on both sets; a kind of inverted lists, `IVF*`, gets as many as suit
+    each.
+    """
     try:
         small = trials(
             factory(name, _SQUAD_LISTS),
@@ -198,7 +214,8 @@ def extrapolated(measured: list[Measured]) -> str:
     for own in measured:
         if own.large is None:
             continue
-        small, large = _point(own.chosen), _point(own.large)
+        small = _point(own.chosen)
+        large = _point(own.large)
         lists = LISTS if large.lists else 0
         at = partial(
             seconds_at, PROPOSITIONS, small, large, lists=lists, probes=PROBES if lists else 0
@@ -217,7 +234,9 @@ def extrapolated(measured: list[Measured]) -> str:
 
 
 def _point(trial: Trial) -> Point:
-    """Return a trial without the centroids of its lists, of which there are as many as one wants."""
+    """Return a trial without the centroids of its lists, of which there are as many as one
+    wants.
+    """
     return Point(
         trial.count,
         trial.bytes - 4 * trial.dim * trial.lists,

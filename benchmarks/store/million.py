@@ -1,10 +1,11 @@
-"""One large store, by the processor's time: adding, indexing, searching with words, bytes and memory.
+"""One large store, by the processor's time: adding, indexing, searching with words, bytes and
+memory.
 
     python -m benchmarks.store.million --passages 200000 --into docs/store-benchmarks.md
 
 The corpus is that of `benchmarks.store.hybrid`: random vectors, and words drawn by Zipf's law; four
-propositions to a passage. A query is a proposition, its vector disturbed, its first words asked for.
-Times are those of the processor, all threads together, which depend less on other work on the
+propositions to a passage. A query is a proposition, its vector disturbed, its first words asked
+for. Times are those of the processor, all threads together, which depend less on other work on the
 machine than those of the clock. A process of its own opens the store and searches; its memory is
 what belongs to it alone, without the files that it maps.
 """
@@ -71,8 +72,10 @@ def built(path: Path, passages: int, **options: Any) -> str:
         count = len(store)
     size = sum(file.stat().st_size for file in path.iterdir())
     return (
-        f"{count:,} units of {_DIM} dimensions in {passages:,} passages: {count / adding:,.0f} units added in a "
-        f"second of the processor; {indexing:.1f} s of it until all indexes are ready and written, that of words "
+        f"{count:,} units of {_DIM} dimensions in {passages:,} passages: {count / adding:,.0f} "
+        "units added in a "
+        f"second of the processor; {indexing:.1f} s of it until all indexes are ready and "
+        "written, that of words "
         f"included; {size / count:,.0f} bytes a unit."
     )
 
@@ -102,7 +105,10 @@ def searched(path: Path) -> str:
             p50, p99 = np.percentile(seconds, [50, 99])
             rows.append([name, *(f"{1000 * value:.2f}" for value in (p50, p99, batch))])
     head = ["search", "p50, CPU ms", "p99, CPU ms", f"of a batch of {_BATCH}, CPU ms each"]
-    return f"{markdown(head, rows)}\n\nMemory of the process that searched: {own_memory() / 2**20:,.0f} MiB."
+    return (
+        f"{markdown(head, rows)}\n\n"
+        f"Memory of the process that searched: {own_memory() / 2**20:,.0f} MiB."
+    )
 
 
 def open_store(path: Path, **options: Any) -> UnitStore:

@@ -1,11 +1,12 @@
 """Open a large store in new processes: seconds until it is open, and until its first answers.
 
-    python -m benchmarks.store.opening                                    # 200,000 passages of 60 words, 384 d
+    python -m benchmarks.store.opening  # 200,000 passages of 60 words, 384 d
     python -m benchmarks.store.opening --against ../other --python ../other/.venv/bin/python
 
-Words are drawn by Zipf's law from 50,000. Each process opens the store once and asks one kind of question, its files in the
-machine's cache; `import factoid` is over by then. With `--against`, the folder of another checkout, both versions take turns
-with stores of their own; ratios are medians of the rounds' own.
+Words are drawn by Zipf's law from 50,000. Each process opens the store once and asks one kind of
+question, its files in the machine's cache; `import factoid` is over by then. With `--against`, the
+folder of another checkout, both versions take turns with stores of their own; ratios are medians of
+the rounds' own.
 """
 
 from __future__ import annotations
@@ -75,7 +76,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or Path(temporary)
         table = measure(versions, work, arguments)
-    sizes = f"{arguments.passages:,} passages of {_WORDS} words, {arguments.dim} dimensions; {arguments.rounds} rounds."
+    sizes = (
+        f"{arguments.passages:,} passages of {_WORDS} words, {arguments.dim} dimensions; "
+        f"{arguments.rounds} rounds."
+    )
     text = f"{sizes}\n\n{table}"
     print(text)
     if arguments.into:

@@ -65,9 +65,11 @@ class Asked:
 def asked(operation: Operation, corpus: Corpus, turn: int) -> list[Asked]:
     """Return the queries of a round, the most that may be asked; turn -1 is the warm-up."""
     if turn < 0:
-        first, count = corpus.queries - BATCH, BATCH if operation.batch else 1
+        first = corpus.queries - BATCH
+        count = BATCH if operation.batch else 1
     else:
-        first, count = turn * PER_ROUND, BATCH if operation.batch else operation.most
+        first = turn * PER_ROUND
+        count = BATCH if operation.batch else operation.most
     numbers = [(first + at) % corpus.queries for at in range(count)]
     if not operation.level:
         return [Asked(query) for query in numbers]

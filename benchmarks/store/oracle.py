@@ -26,7 +26,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is exactly that of brute force, k distinct ones in order of their true scores; and its recall@k."""
+    """Whether an answer is exactly that of brute force, k distinct ones in order of their true
+    scores; and its recall@k.
+    """
 
     right: bool
     recall: float
@@ -34,11 +36,10 @@ class Verdict:
 
 def judge(corpus: Corpus, answers: Sequence[Answer]) -> list[Verdict]:
     """Return a verdict on each answer."""
-    vectors, queries = corpus.vectors(0, corpus.units), corpus.column("queries")
-    starts, parents = (
-        corpus.column("starts")[: corpus.passages],
-        corpus.column("parents")[: corpus.units],
-    )
+    vectors = corpus.vectors(0, corpus.units)
+    queries = corpus.column("queries")
+    starts = corpus.column("starts")[: corpus.passages]
+    parents = corpus.column("parents")[: corpus.units]
     columns = {name: corpus.column(name) for name in ("year", "category", "author")}
     same: dict[
         int, dict[tuple[str, Asked], list[int]]

@@ -15,7 +15,9 @@ _KEYS = ("year", "category", "author")
 
 
 class RawFaiss:
-    """`IndexFlatIP` and arrays; filters are bitmaps, parents an array and a fetch that is widened."""
+    """`IndexFlatIP` and arrays; filters are bitmaps, parents an array and a fetch that is
+    widened.
+    """
 
     def __init__(self) -> None:
         import faiss
@@ -36,7 +38,8 @@ class RawFaiss:
         np.savez(folder / "columns.npz", **joined)
 
     def open(self, folder: Path, corpus: Corpus) -> None:
-        self.folder, self.corpus = folder, corpus
+        self.folder = folder
+        self.corpus = corpus
         self.index = self.faiss.read_index(str(folder / "index.faiss"))
         self.columns = dict(np.load(folder / "columns.npz"))
         self.selectors: dict[Condition, Any] = {}
@@ -56,7 +59,8 @@ class RawFaiss:
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[int]]:
         answers: list[list[int]] = [[] for _ in queries]
-        waiting, wide = list(range(len(queries))), 4 * k
+        waiting = list(range(len(queries)))
+        wide = 4 * k
         while waiting:
             wide = min(wide, self.index.ntotal)
             rows = self.index.search(queries[waiting], wide)[1]

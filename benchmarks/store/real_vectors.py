@@ -1,11 +1,13 @@
-"""Real vectors in large numbers: sentences of corpora at hand by all-MiniLM-L6-v2, and mixtures of them with noise.
+"""Real vectors in large numbers: sentences of corpora at hand by all-MiniLM-L6-v2, and mixtures of
+them with noise.
 
     python -m benchmarks.store.real_vectors ../shared/data
 
-Encodes sentences of SQuAD, CLAP NQ, HotpotQA and Wikipedia, and the questions of the first two, and keeps them, so that the
-benchmarks can use them without torch. A larger set is augmented: each further vector is a real one, mixed with another one at a
-weight of up to .4, with noise of a fifth of its length. Vectors of 768 and 1,536 components are made of the same: each
-block of 384 is another random rotation of the real vector, with noise of its own.
+Encodes sentences of SQuAD, CLAP NQ, HotpotQA and Wikipedia, and the questions of the first two, and
+keeps them, so that the benchmarks can use them without torch. A larger set is augmented: each
+further vector is a real one, mixed with another one at a weight of up to .4, with noise of a fifth
+of its length. Vectors of 768 and 1,536 components are made of the same: each block of 384 is
+another random rotation of the real vector, with noise of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class RealVectors(NamedTuple):
 
 
 def real_vectors(data: Path, *, count: int = SENTENCES, kept: Path = KEPT) -> RealVectors:
-    """Return vectors of sentences and questions of the corpora in a folder, encoded now or before."""
+    """Return vectors of sentences and questions of the corpora in a folder, encoded now or
+    before.
+    """
     path = kept / f"real-{count}.npz"
     if not path.exists():
         made = _encode(data, count)
@@ -49,7 +53,9 @@ def real_vectors(data: Path, *, count: int = SENTENCES, kept: Path = KEPT) -> Re
 
 
 def augmented(vectors: Floats, count: int, *, seed: int = 0) -> Iterator[Floats]:
-    """Yield blocks of `count` vectors of unit length in all: the given ones, then mixtures of them with noise."""
+    """Yield blocks of `count` vectors of unit length in all: the given ones, then mixtures of them
+    with noise.
+    """
     random = np.random.default_rng(seed)
     dim = vectors.shape[1]
     yield vectors[:count]
@@ -62,7 +68,10 @@ def augmented(vectors: Floats, count: int, *, seed: int = 0) -> Iterator[Floats]
 
 
 def widened(vectors: Floats, dim: int, *, seed: int) -> Floats:
-    """Return vectors of more components, a multiple of theirs, made of rotated copies with noise. Shape: (n, dim)."""
+    """Return vectors of more components, a multiple of theirs, made of rotated copies with noise.
+
+    Shape: (n, dim).
+    """
     base = vectors.shape[1]
     if dim == base:
         return vectors
@@ -121,12 +130,10 @@ def _texts(data: Path) -> Iterator[str]:
 
 def _questions(data: Path) -> list[str]:
     squad = json.loads((data / "squad-v1.1-dev" / "dev-v1.1.even.json").read_text(encoding="utf-8"))
-    questions = [
-        question["question"]
-        for article in squad["data"]
-        for paragraph in article["paragraphs"]
-        for question in paragraph["qas"][:2]
-    ]
+    questions = []
+    for article in squad["data"]:
+        for paragraph in article["paragraphs"]:
+            questions += [question["question"] for question in paragraph["qas"][:2]]
     lines = (data / "clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl").open(encoding="utf-8")
     questions += [json.loads(line)["input"] for line in lines]
     return questions[::3]

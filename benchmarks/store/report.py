@@ -12,7 +12,14 @@ from benchmarks.store.rounds import Searched
 
 _WRONG = 0.05  # where fewer answers are right than this, a speed would mislead
 _FEW = 20  # answers below this are counted in the cell
-_STORAGE = ["units/s added", "1 000 more, s", "load, s", "bytes/unit on disk", "peak GiB"]
+_STORAGE = [
+    "units/s added",
+    "units/CPU s",
+    "1 000 more, s",
+    "load, s",
+    "bytes/unit on disk",
+    "peak GiB",
+]
 
 
 def tables(
@@ -20,20 +27,31 @@ def tables(
     stored: Mapping[str, Mapping[str, Any]],
     heading: str,
 ) -> str:
-    """Return the page's part: what was measured, three tables, and what to know about the contestants."""
+    """Return the page's part: what was measured, three tables, and what to know about the
+    contestants.
+    """
     names = list(stored)
     parts = [
         heading,
-        "Cells: queries a second, × raw FAISS of the same rounds, share of answers that are exactly those of brute "
-        "force in their order, ties apart; in brackets the number of different queries where there were few.",
+        "Cells: queries a second, × raw FAISS of the same rounds, share of answers that are "
+        "exactly those of brute "
+        "force in their order, ties apart; in brackets the number of different queries where "
+        "there were few.",
         _searches("search", SEARCHES, names, searched),
-        "Milliseconds of one query, the median and the 99th percentile of all rounds, in which all contestants are open.",
+        (
+            "Milliseconds of one query, the median and the 99th percentile of all rounds, in which "
+            "all contestants are open."
+        ),
         _latencies(names, searched),
-        "Searches for 10 units with a filter that lets through this share of the units: the first time that a value is "
+        "Searches for 10 units with a filter that lets through this share of the units: the first "
+        "time that a value is "
         "asked for, and one filter again and again.",
         _searches("filter", FILTERS, names, searched),
-        "Storage: adding everything until it is on disk and searchable; adding 1 000 units more until they are on disk "
-        "and found; opening in a new process until the first answer, imports apart, the files in the "
+        "Storage: adding everything until it is on disk and searchable, by the clock and by the "
+        "processor, all threads together; adding 1 000 units more "
+        "until they are on disk "
+        "and found; opening in a new process until the first answer, imports apart, the files in "
+        "the "
         "machine's cache; the most memory that the process "
         "held that answered all of this, imports included.",
         markdown(["store", *_STORAGE], [[_label(name), *_storage(stored[name])] for name in names]),
@@ -74,10 +92,8 @@ def _searches(
     for name in names:
         cells = []
         for operation in operations:
-            own, base = (
-                searched[name][operation.name],
-                searched.get(BASELINE, {}).get(operation.name),
-            )
+            own = searched[name][operation.name]
+            base = searched.get(BASELINE, {}).get(operation.name)
             base = base if base and base.rates and name != BASELINE else None
             fault = CONTESTANTS[name].fault(operation) if own.right < _WRONG else ""
             cells.append(own.cannot or fault or _cell(own, base))
@@ -116,6 +132,7 @@ def _storage(own: Mapping[str, Any]) -> list[str]:
 
     return [
         cell("added", ",.0f"),
+        cell("added cpu", ",.0f"),
         cell("more", ".2f"),
         cell("load", ".2f"),
         cell("bytes", ",.0f"),

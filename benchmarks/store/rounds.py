@@ -67,7 +67,8 @@ def search(
 ) -> dict[str, dict[str, Searched]]:
     """Ask every operation of every contestant in turns.
 
-    A contestant is asked as many queries a turn as it answered at its first, untimed try in this many seconds.
+    A contestant is asked as many queries a turn as it answered at its first, untimed try in this
+    many seconds.
     """
     found = {name: {operation.name: Searched() for operation in OPERATIONS} for name in processes}
     calls: dict[tuple[str, str], int] = {}
@@ -116,7 +117,9 @@ def _turn(
     try:
         answer = process.do("run", name=operation.name, asked=_plain(chosen), calls=calls)
     except Failed as reason:
-        own.cannot, own.rates, own.answers = str(reason), [], []
+        own.cannot = str(reason)
+        own.rates = []
+        own.answers = []
         return
     own.rates.append(calls * (BATCH if operation.batch else 1) / answer["seconds"])
     own.took += answer["took"]

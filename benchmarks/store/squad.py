@@ -26,7 +26,8 @@ class Squad:
     """Encoded propositions and questions.
 
     Attributes:
-        vectors: Of the distinct propositions of each passage, those of one passage together. Shape: (n, dim).
+        vectors: Of the distinct propositions of each passage, those of one passage together. Shape:
+            (n, dim).
         parents: The passage of each. Shape: (n,).
         queries: Of the questions. Shape: (q, dim).
     """
@@ -85,7 +86,8 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="SQuAD v1.1 JSON")
     made = squad(parser.parse_args().file)
     print(
-        f"{len(made.vectors):,} propositions of {made.parents.max() + 1:,} passages, {len(made.queries):,} questions"
+        f"{len(made.vectors):,} propositions of {made.parents.max() + 1:,} passages, "
+        f"{len(made.queries):,} questions"
     )
 
 

@@ -1,4 +1,6 @@
-"""One kind of index over some vectors: recall@10 against exact search, bytes and latency, with and without refinement."""
+"""One kind of index over some vectors: recall@10 against exact search, bytes and latency, with and
+without refinement.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Trial:
 
     Attributes:
         kind: FAISS's name.
-        refine: Candidates for each result, scored again with the exact vectors; 1 for the kind's own ranking.
+        refine: Candidates for each result, scored again with the exact vectors; 1 for the kind's
+            own ranking.
         recall: Mean share of the 10 best vectors that are found.
         seconds: Median of single queries, refinement with vectors in memory included.
         bytes: Of the index, without the ids.

@@ -1,4 +1,6 @@
-"""One contestant in a process of its own: a command a line on standard input, an answer a line on standard output."""
+"""One contestant in a process of its own: a command a line on standard input, an answer a line on
+standard output.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +22,29 @@ class Worker:
     """Carries out commands; each returns what becomes JSON."""
 
     def __init__(self, name: str, corpus: Path, folder: Path) -> None:
-        self.corpus, self.folder = Corpus.read(corpus), folder
+        self.corpus = Corpus.read(corpus)
+        self.folder = folder
         self.queries = self.corpus.column("queries")
         self.contestant = CONTESTANTS[name].make()
 
     def build(self) -> dict[str, Any]:
         self.folder.mkdir(parents=True, exist_ok=True)
         began = time.perf_counter()
+        cpu_began = time.process_time()
         self.contestant.build(self.folder, self.corpus, self.corpus.batches())
         seconds = time.perf_counter() - began
+        cpu = time.process_time() - cpu_began
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         return {
             "seconds": seconds,
+            "cpu": cpu,
             "bytes": sum(path.stat().st_size for path in files),
             "peak": peak(),
         }
 
     def open(self) -> dict[str, Any]:
-        before, began = peak(), time.perf_counter()
+        before = peak()
+        began = time.perf_counter()
         self.contestant.open(self.folder, self.corpus)
         self.contestant.units(self.queries[-1], K)
         return {"seconds": time.perf_counter() - began, "imports": before}
@@ -47,7 +54,8 @@ class Worker:
         operation = next(operation for operation in OPERATIONS if operation.name == name)
         given = [Asked(query, condition and Condition(*condition)) for query, condition in asked]
         call = self._call(operation, given)
-        answers, took = [], []
+        answers = []
+        took = []
         for at in range(calls):
             began = time.perf_counter()
             answers.append(call(at))
@@ -78,10 +86,8 @@ class Worker:
         rows = [asked.query for asked in given]
         own = self.contestant
         if operation.batch:
-            block, ask = (
-                self.queries[rows],
-                own.units_batch if operation.kind == "units" else own.parents_batch,
-            )
+            block = self.queries[rows]
+            ask = own.units_batch if operation.kind == "units" else own.parents_batch
             return lambda _: ask(block, K)
         if operation.kind == "parents":
             return lambda at: own.parents(self.queries[rows[at]], K)
@@ -110,7 +116,8 @@ def main() -> None:
         command, options = json.loads(line)
         try:
             if worker is None:
-                worker, answer = Worker(command, *map(Path, options)), {}
+                worker = Worker(command, *map(Path, options))
+                answer = {}
             else:
                 answer = getattr(worker, command)(**options)
         except Unsupported as reason:

@@ -60,7 +60,10 @@ class Settings:
 
 
 class Question(BaseModel):
-    """What a user asks. Sizes are bounded here, since one request should not keep a worker busy for long."""
+    """What a user asks.
+
+    Sizes are bounded here, since one request should not keep a worker busy for long.
+    """
 
     question: str = Field(min_length=1, max_length=2_000)
     k: int = Field(default=5, ge=1, le=50)
@@ -109,7 +112,10 @@ Tenant = Annotated[str, Depends(tenant_of)]
 
 
 def create_app(settings: Settings | None = None, encoder: Encoder | None = None) -> FastAPI:
-    """Return the service. It opens its store when it starts, or before if `app.state.stores.refresh()` is called."""
+    """Return the service.
+
+    It opens its store when it starts, or before if `app.state.stores.refresh()` is called.
+    """
     chosen = settings or Settings.from_environment()
     model = encoder or SentenceTransformerEncoder()
 
@@ -150,7 +156,8 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
 
     @app.exception_handler(StoreError)
     async def fail(request: Request, error: StoreError) -> JSONResponse:
-        # A full disk, a writer that holds the lock, a damaged file: the log says which and what to do, users need not know.
+        # A full disk, a writer that holds the lock, a damaged file: the log says which and what to
+        # do, users need not know.
         logger.error("%s %s: %s", request.method, request.url.path, error)
         return JSONResponse(
             {"detail": "try again later"}, status_code=503, headers={"Retry-After": "30"}
@@ -183,13 +190,19 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
 
     @app.get("/ready")
     def ready() -> dict[str, str | int]:
-        """Say that the store can be read, and which one it is. If it cannot, send no requests here."""
+        """Say that the store can be read, and which one it is.
+
+        If it cannot, send no requests here.
+        """
         with stores.borrow() as store:
             return {"store": store.path.name if store.path else "", "units": len(store)}
 
     @app.get("/internal/stats")
     def stats() -> dict[str, Any]:
-        """Say what the store holds. It counts all tenants' documents: do not let a proxy pass it on."""
+        """Say what the store holds.
+
+        It counts all tenants' documents: do not let a proxy pass it on.
+        """
         with stores.borrow() as store:
             return store.stats()
 

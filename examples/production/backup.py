@@ -15,7 +15,10 @@ from factoid import UnitStore
 
 
 def make(store: Path, backups: Path, *, keep: int) -> Path:
-    """Copy a store into a folder of backups, check the copy, and return its path. Only then old ones are deleted."""
+    """Copy a store into a folder of backups, check the copy, and return its path.
+
+    Only then old ones are deleted.
+    """
 
     def checked_copy(target: Path) -> None:
         with UnitStore(store, encoder=None, read_only=True) as opened:
@@ -34,7 +37,10 @@ def check(folder: Path) -> None:
 
 
 def restore(backup: Path, store: Path) -> Path | None:
-    """Put a copy of a backup in the place of a store that no process has open; return where the store is now, if any was."""
+    """Put a copy of a backup in the place of a store that no process has open.
+
+    Return where the store is now, if any was.
+    """
     check(backup)
     arriving = store.with_name(f"{store.name}.restored")
     with UnitStore(backup, encoder=None, read_only=True) as opened:

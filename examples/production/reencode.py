@@ -1,4 +1,7 @@
-"""Fill a new store with the units of another one, encoded by another model; no propositionizer is asked again."""
+"""Fill a new store with the units of another one, encoded by another model.
+
+No propositionizer is asked again.
+"""
 
 from __future__ import annotations
 

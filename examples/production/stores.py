@@ -1,4 +1,4 @@
-"""Stores of a service: publish a new state, follow it in replicas, and close what no request uses any more."""
+"""Stores of a service: publish a new state, follow it in replicas, and close unused ones."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ logger = logging.getLogger(__name__)
 
 
 def publish(copy_to: Callable[[Path], object], folder: Path, *, keep: int = 3) -> Path:
-    """Put a copy of a store under a name of its own into a folder, and let the link `current` there lead to it.
+    """Put a copy of a store under a name of its own into a folder.
 
-    One process at a time publishes into a folder. What one leaves that is killed, the next one removes.
+    The link `current` there then leads to it.
+
+    One process at a time publishes into a folder. What one leaves that is killed, the next one
+    removes.
 
     Args:
-        copy_to: Makes the copy at the path that it gets: `store.copy_to`, or a function that fetches a store from elsewhere. It
-            is complete when it appears.
+        copy_to: Makes the copy at the path that it gets: `store.copy_to`, or a function that
+            fetches a store from elsewhere. It is complete when it appears.
         folder: On one file system: of the service, or the volume that replicas mount read-only.
-        keep: How many copies to leave, the new one included, for replicas that have not yet noticed it.
+        keep: How many copies to leave, the new one included, for replicas that have not yet noticed
+            it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     arriving = folder / "arriving"
@@ -68,11 +72,14 @@ class Lent:
 
 
 class OpenStores:
-    """Open stores by their folders. Requests borrow them; a retired one is closed when its last request ends.
+    """Open stores by their folders.
+
+    Requests borrow them; a retired one is closed when its last request ends.
 
     Args:
         open_store: Opens the store in a folder.
-        limit: How many stores stay open; the one that was not used for the longest time is retired. None for all.
+        limit: How many stores stay open; the one that was not used for the longest time is retired.
+            None for all.
     """
 
     def __init__(

@@ -24,7 +24,8 @@ def check_tenant(name: object) -> str:
     """Return the name of a tenant.
 
     Raises:
-        ValueError: It is not a name: a filter would take a list for alternatives, and None for documents without a tenant.
+        ValueError: It is not a name: a filter would take a list for alternatives, and None for
+            documents without a tenant.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
@@ -34,7 +35,10 @@ def check_tenant(name: object) -> str:
 
 
 def only(tenant: str, more: Mapping[str, Any] | None = None) -> Tree:
-    """Return a filter that lets through the documents of a tenant, and of these what the tenant's own filter does."""
+    """Return a filter that lets through the documents of a tenant.
+
+    Of these, it lets through what the tenant's own filter does.
+    """
     of_tenant = Comparison(KEY, Operator.EQ, check_tenant(tenant))
     if more is None:
         return of_tenant
@@ -42,7 +46,10 @@ def only(tenant: str, more: Mapping[str, Any] | None = None) -> Tree:
 
 
 def owned(tenant: str, document: Document) -> Document:
-    """Return a document as a tenant's: its id is no other tenant's, and the last word on whose it is has the service."""
+    """Return a document as a tenant's: its id is no other tenant's.
+
+    The service has the last word on whose it is.
+    """
     document_id = f"{check_tenant(tenant)}/{document.id}"
     return replace(document, id=document_id, metadata={**document.metadata, KEY: tenant})
 
@@ -52,7 +59,8 @@ class TenantStores:
 
     Args:
         folder: Holds a folder for each tenant.
-        open_store: Opens a store; give all the same encoder object, so that its model is in memory once.
+        open_store: Opens a store; give all the same encoder object, so that its model is in memory
+            once.
         limit: How many stores stay open.
     """
 

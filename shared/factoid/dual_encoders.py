@@ -20,6 +20,7 @@ from factoid._optional import require
 from factoid.encode import Encoder, SentenceTransformerEncoder, Vectors, loading, portable_name
 from factoid.errors import InvalidInputError
 from factoid.forks import Exclusion, at_work
+from factoid.token_counts import longest_first
 from factoid.units import whole_number
 
 Role = Literal["queries", "units"]
@@ -263,9 +264,9 @@ class _Model:
         """Return float32 vectors. Shape: (len(texts), dim)."""
         torch = require("torch", extra="models")
         vectors = np.zeros((len(texts), self.dim), np.float32)
-        by_length = sorted(range(len(texts)), key=lambda position: len(texts[position]))
+        order = longest_first(texts, self._tokenizer, self._limit)
         for start in range(0, len(texts), batch_size):
-            places = by_length[start : start + batch_size]
+            places = order[start : start + batch_size]
             tokens = self._tokenizer(
                 [texts[place] for place in places],
                 max_length=self._limit,

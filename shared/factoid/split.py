@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
 
 from factoid.errors import InvalidInputError
 from factoid.sections import Paragraph, outline
@@ -14,6 +12,7 @@ from factoid.sentences import read_sentences
 from factoid.text.blocks import Block
 from factoid.text.markup import markup_of
 from factoid.text.paragraphs import cell_texts, written_leads
+from factoid.text.plain import is_plain_line
 from factoid.text.reading import Sentence, moved, sentences_of
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
@@ -76,16 +75,21 @@ def split_passages(
         for start, end, passage_sentences in _pack(
             document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
         ):
-            passage = child_unit(
-                document, document.text[start:end], Granularity.PASSAGE, start, end
-            )
+            text = document.text[start:end]
             visible = visible_text(passage_sentences)
-            if visible == passage.text:
+            if visible == text:
                 visible = ""
-            passage = replace(
-                passage,
-                title=title,
-                section=paragraph.section,
+            passage = Unit(
+                "",
+                text,
+                Granularity.PASSAGE,
+                document.id,
+                document.id,
+                start,
+                end,
+                title,
+                paragraph.section,
+                document.metadata,
                 visible=visible,
                 sentences=passage_sentences,
             )
@@ -104,12 +108,20 @@ def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) ->
     for sentence in sentences_in(passage, sentences):
         start = sentence.start - passage.start
         text = passage.text[start : sentence.end - passage.start]
-        unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
         visible = _in_context(sentence, is_first=sentence.block is not last)
         last = sentence.block
         if visible == text:
             visible = ""
-        units.append(replace(unit, visible=visible, sentences=(sentence,)))
+        unit = child_unit(
+            passage,
+            text,
+            Granularity.SENTENCE,
+            sentence.start,
+            sentence.end,
+            visible=visible,
+            sentences=(sentence,),
+        )
+        units.append(unit)
     return units
 
 
@@ -166,7 +178,10 @@ def seen_text(text: str, metadata: Metadata) -> str:
 
     It is "" where that is the text as it is.
     """
-    visible = visible_text(read_sentences(text, markup=markup_of(text, metadata)))
+    markup = markup_of(text, metadata)
+    if markup == "plain" and is_plain_line(text):
+        return ""
+    visible = visible_text(read_sentences(text, markup=markup))
     if visible == text:
         return ""
     return visible
@@ -180,12 +195,15 @@ def visible_text(sentences: Sequence[Sentence]) -> str:
     parts: list[str] = []
     first = sentences[0].block if sentences else None
     if first is not None and first.kind == "row" and first.names:
-        parts.append(" | ".join(first.names))
-    for _, group in groupby(sentences, key=lambda sentence: id(sentence.block)):
-        run = list(group)
-        separator = "\n" if run[0].block.kind == "code" else " "
-        parts.append(separator.join(sentence.visible.text for sentence in run))
-    return "\n".join(parts)
+        parts += [" | ".join(first.names), "\n"]
+    block = first
+    for number, sentence in enumerate(sentences):
+        if number:
+            is_on_line = sentence.block is block and sentence.block.kind != "code"
+            parts.append(" " if is_on_line else "\n")
+        block = sentence.block
+        parts.append(sentence.visible.text)
+    return "".join(parts)
 
 
 def _join_short(

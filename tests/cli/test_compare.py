@@ -234,7 +234,10 @@ def long_docs(tmp_path):
     folder = tmp_path / "long"
     folder.mkdir()
     for name in ("Vasa", "Mars", "Fram"):
-        text = f"{name} was a ship of oak and had a crew of many men who came from the towns of the coast. "
+        text = (
+            f"{name} was a ship of oak and had a crew of many men who came from the towns of "
+            "the coast. "
+        )
         (folder / f"{name}.md").write_text(
             f"# {name}\n\n{text * 2}Old {name} sank near Lund{name}.\n"
         )
@@ -301,6 +304,17 @@ def test_a_reader_answers(run, docs, tmp_path, chat, name):
     if name == "openai":
         assert means["EM@20"] == 0.5  # 1628, and not 56 m
     assert "from 20 words" in page.read_text(encoding="utf-8")
+
+
+def test_passages_in_context(run, docs, asked, tmp_path, chat):
+    page = tmp_path / "p.html"
+    arguments = ["--questions", asked, "--page", page, "--setting", "in context"]
+    code, _, err = run("compare", docs, *arguments)
+    assert (code, "a chat model needs --model, as in: --setting" in err) == (1, True)
+    code, _, err = run("compare", docs, *arguments, *chat)
+    assert code == 0, err
+    assert "sentences of context to write" in err
+    assert "contextualizer=contextualizer" in page.read_text(encoding="utf-8")
 
 
 def test_figures_for_a_paper(run, docs, asked, tmp_path):

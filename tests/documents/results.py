@@ -21,7 +21,9 @@ def word(
 
 
 def paged(*texts: str, per_line: int = 8, **fields: Any) -> dict[str, Any]:
-    """A result in Markdown with a page for each text, and a box for each of its words, so many on a line."""
+    """A result in Markdown with a page for each text, and a box for each of its words, so many on a
+    line.
+    """
     pages, at = [], 0
     for number, text in enumerate(texts, start=1):
         words, place = [], 0

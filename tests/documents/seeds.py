@@ -1,4 +1,6 @@
-"""The output of a document-intelligence pipeline and the services' samples, which lie beside a checkout."""
+"""The output of a document-intelligence pipeline and the services' samples, which lie beside a
+checkout.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def printout(name: str) -> str:
 
 @cache
 def printed_paper() -> str:
-    """Return the Markdown of the Dense X paper as the service printed it, up to the metadata, or skip."""
+    """Return the Markdown of the Dense X paper as the service printed it, up to the metadata, or
+    skip.
+    """
     return (
         printout("document-intelligence-output.txt")
         .partition("Page Content 1: ")[2]
@@ -35,7 +39,9 @@ def printed_paper() -> str:
 
 @cache
 def first_pages() -> dict[str, Any]:
-    """Return the second printout as a result, or skip: its page, and the lines of its longer listing as content."""
+    """Return the second printout as a result, or skip: its page, and the lines of its longer
+    listing as content.
+    """
     text = printout("document-intelligence-page-structure.txt")
     page = ast.literal_eval(text.partition("First page structure: ")[2].partition("\n")[0])
     listing = text[text.rindex("line 0: ") :]

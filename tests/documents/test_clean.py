@@ -1,4 +1,6 @@
-"""Each rule on lines of its kind, on and off, and that every character that is kept knows where it came from."""
+"""Each rule on lines of its kind, on and off, and that every character that is kept knows where it
+came from.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +147,10 @@ def test_running_heads() -> None:
 @pytest.mark.parametrize("amounts", [(100, 100, 100, 100), (100, 250, 80, 12)])
 def test_invoices_keep_their_numbers_and_amounts(amounts: tuple[int, ...]) -> None:
     pages = [
-        f"Invoice number: {4701 + place}\n\nWe sold goods number {'x' * (place + 1)}.\n\nAmount due: {amount} EUR\n\n{amount * 3}"
+        (
+            f"Invoice number: {4701 + place}\n\nWe sold goods number {'x' * (place + 1)}.\n\n"
+            f"Amount due: {amount} EUR\n\n{amount * 3}"
+        )
         for place, amount in enumerate(amounts)
     ]
     document = cleaned(PAGE_BREAK.join(pages))

@@ -1,4 +1,6 @@
-"""Tables that a page break cuts, tables in cells, ticked boxes in cells, and pictures within a text."""
+"""Tables that a page break cuts, tables in cells, ticked boxes in cells, and pictures within a
+text.
+"""
 
 from __future__ import annotations
 

@@ -74,7 +74,9 @@ def annotated() -> list[tuple[str, str, str]]:
 
 
 def test_all_line_ends_of_a_paper() -> None:
-    """283 cut words: what is joined should be (precision), and what should be joined is (recall)."""
+    """283 cut words: what is joined should be (precision), and what should be joined is
+    (recall).
+    """
     raw = printed_paper()
     text = TracedText.of(raw).edit(selection_marks(raw)).text
     spans = {edit[:2] for edit in hyphen_edits(text, evidence([text]))}

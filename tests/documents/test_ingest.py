@@ -1,4 +1,6 @@
-"""Clean documents in a store: rows as propositions, summaries that lead to their table, pages of loaders."""
+"""Clean documents in a store: rows as propositions, summaries that lead to their table, pages of
+loaders.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Both printouts of a paper come out clean: nothing of the service's markup is left, and all of the paper is."""
+"""Both printouts of a paper come out clean: nothing of the service's markup is left, and all of the
+paper is.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def test_no_proposition_is_dirty() -> None:
 
 
 def test_no_word_of_the_paper_is_lost() -> None:
-    """All words of the raw text but those of pictures, tables, furniture and cut words stand in the clean one."""
+    """All words of the raw text but those of pictures, tables, furniture and cut words stand in the
+    clean one.
+    """
     raw = re.sub(
         r"<figure>.*?<figcaption>|^\|[^\n]*|:(?:un)?selected:",
         " ",

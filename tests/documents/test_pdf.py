@@ -192,7 +192,10 @@ def two_columns(path, lines, *, in_turn):
     commands += [f"BT /F1 10 Tf {x} {y} Td ({line}) Tj ET" for x, y, line in places]
     content = "\n".join(commands)
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 {font} >> >> /Contents 4 0 R >>"
+    page = (
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 "
+        f"{font} >> >> /Contents 4 0 R >>"
+    )
     text = f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"
     pages = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
     path.write_bytes(bombs.pdf(["<< /Type /Catalog /Pages 2 0 R >>", pages, page, text]))

@@ -109,7 +109,8 @@ def test_stamps_of_preprint_servers(stamp: str) -> None:
 )
 def test_text_goes_on_behind_what_has_cut_it(between: str) -> None:
     text = cleaned(
-        f"# Mills\n\nThe big wheel of the\n\n{between}\n\nmill turns all day.\n\nNew para-\n\n{between}\n\ngraph."
+        f"# Mills\n\nThe big wheel of the\n\n{between}\n\nmill turns all day.\n\nNew para-\n\n"
+        f"{between}\n\ngraph."
     ).text
     assert "The big wheel of the mill turns all day.\n\nNew paragraph." in text
 
@@ -221,7 +222,8 @@ def test_a_caption_beside_a_figure_without_one(form: str) -> None:
 )
 def test_references_stand_apart(heading: str) -> None:
     document = cleaned(
-        f"# Mills\n\nText.\n\n## {heading}\n\nLee, A. 1999. On mills.\n\nEk, B. 2001.\n\n## Sails\n\nText."
+        f"# Mills\n\nText.\n\n## {heading}\n\nLee, A. 1999. On mills.\n\nEk, B. 2001.\n\n"
+        "## Sails\n\nText."
     )
     kind = "text" if heading == "Literatur cited" else "reference"
     assert [(part.kind, part.path) for part in document.parts[1:]] == [

@@ -1,4 +1,6 @@
-"""Tables of Markdown and HTML in every dialect, and those of the printed paper against the print."""
+"""Tables of Markdown and HTML in every dialect, and those of the printed paper against the
+print.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +149,10 @@ def test_the_name_of_a_tag_in_prose_begins_no_table():
 
 def test_captions_after_and_before():
     grid = "| a | b |\n| - | - |\n| 1 | 2 |\n"
-    text = f"Table 1: First.\n\n{grid}\nProse between.\n\n{grid}\n**Table 2.** Second\nline\n\n{grid}\nNo caption."
+    text = (
+        f"Table 1: First.\n\n{grid}\nProse between.\n\n{grid}\n**Table 2.** Second\nline\n\n"
+        f"{grid}\nNo caption."
+    )
     tables = markdown_tables(text)
     assert [table.caption for table in tables] == ["Table 1: First.", "Table 2. Second line", ""]
     assert text[slice(*tables[1].caption_span)] == "**Table 2.** Second\nline"

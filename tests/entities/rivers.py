@@ -1,4 +1,6 @@
-"""A small glossary of rivers, which the tests of retrievers share: two of one name, one with other names, one far away."""
+"""A small glossary of rivers, which the tests of retrievers share: two of one name, one with other
+names, one far away.
+"""
 
 from __future__ import annotations
 

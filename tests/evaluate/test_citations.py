@@ -39,7 +39,9 @@ class Arbitrary:
 
 
 def by_the_definition(text: CitedText, model, most: int | None) -> tuple[float, float]:
-    """Precision and recall of one answer in the order of ALCE's program: sentence by sentence, one question at a time."""
+    """Precision and recall of one answer in the order of ALCE's program: sentence by sentence, one
+    question at a time.
+    """
 
     def entails(references, sentence):
         return model.entails(["\n".join(text.passages[place] for place in references)], [sentence])[

@@ -292,7 +292,9 @@ def test_code_applies_a_setting():
 
 
 class FirstWord:
-    """A reader that answers with the first word after "of" or "of" itself, and counts its contexts."""
+    """A reader that answers with the first word after "of" or "of" itself, and counts its
+    contexts.
+    """
 
     name = "first word"
 
@@ -379,3 +381,70 @@ def test_a_reader_that_returns_no_text():
 
     with pytest.raises(InvalidInputError, match="expected a string from the reader"):
         compared(settings=OURS[:1], reader=Silent())
+
+
+# -- Passages in context --
+
+
+class Hints:
+    """Writes into the context of each passage that tells of a loss the question about its ship."""
+
+    name = "hints"
+
+    def __init__(self):
+        self.passages = []
+
+    def contextualize(self, document, passages):
+        self.passages += passages
+        number = re.search(r"(\d+)\.md", document.metadata["source"])[1]
+        hint = f"riddle{number} quagga{number}"
+        return [hint if "sank" in passage.text else "" for passage in passages]
+
+
+RIDDLES = [
+    replace(question, text=f"riddle{number} quagga{number}")
+    for number, question in enumerate(QUESTIONS[:12])
+]
+IN_CONTEXT = [
+    Setting(name="facts"),
+    Setting(name="in context", contexts=True, weights=Weights(1, 0.5)),
+    Setting(name="words in context", units="passage", contexts=True, weights=Weights(0, 1)),
+]
+
+
+def test_contexts_are_searched_by_vectors_and_words_and_written_once(tmp_path):
+    hints = Hints()
+    options = {"questions": RIDDLES, "contextualizer": hints, "cache": tmp_path}
+    costs = []
+    comparison = compared(settings=IN_CONTEXT, before=lambda _, cost: costs.append(cost), **options)
+    assert sum(comparison.values("facts", "Success@1")) < 6
+    for name in ("in context", "words in context"):
+        assert comparison.values(name, "Success@1") == [1.0] * 12
+        assert all("riddle" not in answer.top.text for answer in comparison.answers[name])
+    rows = {row.tried.name: row for row in comparison.rows}
+    assert rows["in context"].tried.vectors == rows["facts"].tried.vectors
+    assert comparison.manifest["contextualizer"] == "hints"
+    assert f"{costs[0].contexts} sentences of context to write" in str(costs[0])
+    assert costs[0].contexts == len({passage.id for passage in hints.passages})
+    assert len(hints.passages) == costs[0].contexts
+    again = compared(settings=IN_CONTEXT[:2], **options)
+    assert len(hints.passages) == costs[0].contexts
+    assert again.values("in context", "Success@1") == [1.0] * 12
+
+
+def test_contexts_equal_those_of_a_store():
+    weights = Weights(0, 0.33)
+    setting = Setting(name="in context", units="passage", weights=weights, contexts=True)
+    comparison = compared(settings=[setting], questions=RIDDLES, contextualizer=Hints())
+    with UnitStore(encoder=HashEncoder(), embed_metadata=["context"]) as store:
+        store.add_documents(DOCUMENTS, words=30, min_words=15, contextualizer=Hints())
+        for question, answer in zip(RIDDLES, comparison.answers[setting.name], strict=True):
+            [hit] = store.search(question.text, 1, granularity="passage", weights=weights)
+            assert answer.top.text == hit.unit.search_text
+
+
+def test_contexts_need_something_that_writes_them():
+    with pytest.raises(InvalidInputError, match="'in context' needs contexts: give compare a"):
+        compared(settings=IN_CONTEXT[:2])
+    with pytest.raises(InvalidInputError, match="contexts are of passages"):
+        Setting(name="chunks", units="chunk", contexts=True)

@@ -29,7 +29,9 @@ class TextEncoder:
 
 
 def questions(seed):
-    """Questions with more passages than R@5 looks at, in each of which sentences say where somebody was born."""
+    """Questions with more passages than R@5 looks at, in each of which sentences say where somebody
+    was born.
+    """
     random = np.random.default_rng(seed)
     for _ in range(12):
         passages = []

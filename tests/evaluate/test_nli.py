@@ -45,7 +45,9 @@ def write_classifier(folder, labels):
 
 
 def entailed(folder, premise, hypothesis, label):
-    """One pair by itself, without factoid: [CLS] premise [SEP] hypothesis [SEP], the longer side cut at its end."""
+    """One pair by itself, without factoid: [CLS] premise [SEP] hypothesis [SEP], the longer side
+    cut at its end.
+    """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
     sides = [tokenizer.tokenize(text) for text in (premise, hypothesis)]
@@ -84,7 +86,9 @@ def test_what_is_no_model_of_entailment(tmp_path):
 
 
 def test_a_model_that_writes(tmp_path):
-    """A tiny T5 that has learned by heart what it writes for four pairs in the prompt of TRUE; "10" is not "1"."""
+    """A tiny T5 that has learned by heart what it writes for four pairs in the prompt of TRUE; "10"
+    is not "1".
+    """
     from tests.tiny_t5 import write_untrained
 
     premises = ["anna moved", "anna moved", "rome fell", "rome fell"]

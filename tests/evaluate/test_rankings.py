@@ -16,7 +16,9 @@ CUTS = st.integers(1, 8)
 
 
 def by_trec_eval(measure, lists):
-    """Return the mean that ir-measures gives; a judgement of nothing has it count questions without documents."""
+    """Return the mean that ir-measures gives; a judgement of nothing has it count questions without
+    documents.
+    """
     qrels = [Qrel(str(question), "none", 0) for question in range(len(lists))]
     run = []
     for question, relevances in enumerate(lists):

@@ -117,7 +117,9 @@ def test_questions_of_a_document_are_not_independent():
 
 
 def test_false_alarms_of_the_recommendation():
-    """Of six settings that are equally good, the cheapest is called worse in at most 5 % of the runs."""
+    """Of six settings that are equally good, the cheapest is called worse in at most 5 % of the
+    runs.
+    """
     generator = np.random.default_rng(4)
     names = list("abcdef")
     alarms = 0
@@ -130,7 +132,9 @@ def test_false_alarms_of_the_recommendation():
 
 @pytest.mark.slow
 def test_a_thousand_simulations():
-    """Intervals cover, and alarms are false, as often as they say, within two standard deviations of chance."""
+    """Intervals cover, and alarms are false, as often as they say, within two standard deviations
+    of chance.
+    """
     generator = np.random.default_rng(7)
     runs = 1000
     counts = np.zeros(3)
@@ -165,7 +169,9 @@ def test_the_smallest_difference_is_found_in_four_of_five_cases():
 
 @pytest.mark.parametrize(("documents", "of_each"), [(50, 1), (25, 4)])
 def test_the_needed_questions_show_the_difference_in_four_of_five_cases(documents, of_each):
-    """A pilot's differences, shared by questions of a document, and studies as large as it suggests."""
+    """A pilot's differences, shared by questions of a document, and studies as large as it
+    suggests.
+    """
     generator = np.random.default_rng(8)
 
     def gains(count):

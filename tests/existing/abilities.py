@@ -39,6 +39,14 @@ class Ability:
         store.add_documents(documents())
         return store
 
+    @pytest.fixture
+    def read_only(self) -> ExistingStore:
+        """A filled store that all tests of a class share, which change nothing in it."""
+        if "shared" not in type(self).__dict__:
+            type(self).shared = self.open()
+            type(self).shared.add_documents(documents())
+        return type(self).shared
+
 
 def ids(answer: Any) -> list[str]:
     return [hit.unit.document_id for hit in answer.hits]
@@ -51,9 +59,9 @@ def rows_of(store: ExistingStore) -> list[Any]:
 class ExactParents(Ability):
     """k exact distinct parents, whatever stands before them."""
 
-    def test_a_crowd_of_units_hides_nobody(self, filled):
+    def test_a_crowd_of_units_hides_nobody(self, read_only):
         [expected] = [oracle(documents()).search(QUESTION, 10, weights=UNITS)]
-        answer = filled.search(QUESTION, 10, weights=UNITS)
+        answer = read_only.search(QUESTION, 10, weights=UNITS)
         assert answer.complete
         assert answer.note == ""
         assert len({*ids(answer)}) == 10
@@ -62,13 +70,13 @@ class ExactParents(Ability):
             [hit.score for hit in expected], abs=1e-4
         )
 
-    def test_a_blended_score_is_that_of_our_own_store(self, filled):
+    def test_a_blended_score_is_that_of_our_own_store(self, read_only):
         own = oracle(documents())
         for weights in (Weights(passage=0.25, lexical=0), Weights(passage=1, lexical=0)):
             expected = {
                 hit.unit.document_id: hit for hit in own.search(QUESTION, 25, weights=weights)
             }
-            answer = filled.search(QUESTION, 10, weights=weights)
+            answer = read_only.search(QUESTION, 10, weights=weights)
             assert answer.complete
             best = sorted((hit.score for hit in expected.values()), reverse=True)[:10]
             assert [hit.score for hit in answer.hits] == SCORES(best, abs=1e-4)
@@ -77,70 +85,70 @@ class ExactParents(Ability):
                     dict(expected[hit.unit.document_id].parts), abs=1e-4
                 )
 
-    def test_words_count_as_in_our_own_store(self, filled):
+    def test_words_count_as_in_our_own_store(self, read_only):
         own = oracle(documents())
         weights = Weights(passage=0, lexical=1)
         question = "weather of place7 in the ledger"
         [expected] = own.search(question, 1, weights=weights)
-        answer = filled.search(question, 1, weights=weights)
+        answer = read_only.search(question, 1, weights=weights)
         assert ids(answer) == [expected.unit.document_id] == ["d7"]
         assert answer.hits[0].parts["lexical"] > 0
 
-    def test_the_matches_are_the_best_units(self, filled):
+    def test_the_matches_are_the_best_units(self, read_only):
         expected = {}
         for hit in oracle(documents()).search(QUESTION, 25, weights=UNITS):
             expected[hit.unit.document_id] = [match.score for match in hit.matches]
-        for hit in filled.search(QUESTION, 6, weights=UNITS).hits:
+        for hit in read_only.search(QUESTION, 6, weights=UNITS).hits:
             assert [match.score for match in hit.matches] == SCORES(
                 expected[hit.unit.document_id], abs=1e-4
             )
             assert all(match.unit.document_id == hit.unit.document_id for match in hit.matches)
 
-    def test_more_than_there_are_is_all(self, filled):
-        answer = filled.search(QUESTION, 40, weights=UNITS)
+    def test_more_than_there_are_is_all(self, read_only):
+        answer = read_only.search(QUESTION, 40, weights=UNITS)
         assert answer.complete
         assert {*ids(answer)} == {document.id for document in documents()}
 
-    def test_all_that_a_filter_leaves_is_all(self, filled):
-        answer = filled.search(QUESTION, 30, filter={"tenant": "b"})
+    def test_all_that_a_filter_leaves_is_all(self, read_only):
+        answer = read_only.search(QUESTION, 30, filter={"tenant": "b"})
         assert answer.complete
         assert len(answer.hits) == 12
 
-    def test_units_and_documents_as_parents(self, filled):
-        units = filled.search(QUESTION, 3, parents="unit", weights=UNITS)
+    def test_units_and_documents_as_parents(self, read_only):
+        units = read_only.search(QUESTION, 3, parents="unit", weights=UNITS)
         assert [hit.unit.granularity for hit in units.hits] == ["proposition"] * 3
         assert ids(units) == ["crowd"] * 3
-        answer = filled.search(QUESTION, 5, parents="document")
+        answer = read_only.search(QUESTION, 5, parents="document")
         assert len(answer.hits) == len({*ids(answer)}) == 5
         added = {document.id: document for document in documents()}
         for hit in answer.hits:
             assert hit.unit.text == added[hit.unit.document_id].text
             assert hit.unit.metadata == added[hit.unit.document_id].metadata
 
-    def test_passages_and_several_granularities(self, filled):
+    def test_passages_and_several_granularities(self, read_only):
         own = oracle(documents())
         for granularity in ("passage", "mixed"):
             expected = own.search(
                 "Ledger page 3 about place3", 5, granularity=granularity, lexical=0
             )
-            answer = filled.search(
+            answer = read_only.search(
                 "Ledger page 3 about place3", 5, granularity=granularity, lexical=0
             )
             assert [hit.score for hit in answer.hits] == SCORES(
                 [hit.score for hit in expected], abs=1e-4
             )
 
-    def test_named_documents_alone(self, filled):
-        answer = filled.search(QUESTION, 9, document_ids=["d3", "d4", "no such"])
+    def test_named_documents_alone(self, read_only):
+        answer = read_only.search(QUESTION, 9, document_ids=["d3", "d4", "no such"])
         assert {*ids(answer)} == {"d3", "d4"}
-        assert filled.search(QUESTION, 9, document_ids=[]).hits == []
+        assert read_only.search(QUESTION, 9, document_ids=[]).hits == []
 
     def test_an_empty_store_has_no_answer(self, store):
         assert store.search(QUESTION, 3).hits == []
 
-    async def test_awaited_searches_are_the_same(self, filled):
-        expected = filled.search(QUESTION, 8)
-        answers = await asyncio.gather(*[filled.asearch(QUESTION, 8) for _ in range(3)])
+    async def test_awaited_searches_are_the_same(self, read_only):
+        expected = read_only.search(QUESTION, 8)
+        answers = await asyncio.gather(*[read_only.asearch(QUESTION, 8) for _ in range(3)])
         for answer in answers:
             assert ids(answer) == ids(expected)
             assert [hit.score for hit in answer.hits] == SCORES(
@@ -180,28 +188,30 @@ class Filters(Ability):
     """A filter means the same over every store, and what it excludes is in no answer."""
 
     @pytest.mark.parametrize("condition", FILTERS, ids=str)
-    def test_the_wall_lets_through_what_our_filters_do(self, filled, condition):
+    def test_the_wall_lets_through_what_our_filters_do(self, read_only, condition):
         tree = to_condition(condition)
         expected = {document.id for document in documents() if matches(tree, document.metadata)}
-        answer = filled.search(QUESTION, 30, filter=condition)
+        answer = read_only.search(QUESTION, 30, filter=condition)
         assert {*ids(answer)} == expected
         assert answer.complete
         assert all(
             match.unit.document_id in expected for hit in answer.hits for match in hit.matches
         )
 
-    def test_a_function(self, filled):
-        answer = filled.search(QUESTION, 30, filter=lambda metadata: metadata.get("number", 0) > 20)
+    def test_a_function(self, read_only):
+        answer = read_only.search(
+            QUESTION, 30, filter=lambda metadata: metadata.get("number", 0) > 20
+        )
         assert {*ids(answer)} == {"d21", "d22", "d23"}
 
-    def test_words_do_not_climb_the_wall(self, filled):
-        answer = filled.search("weather of place7", 9, filter={"number": {"$lt": 5}}, lexical=1)
+    def test_words_do_not_climb_the_wall(self, read_only):
+        answer = read_only.search("weather of place7", 9, filter={"number": {"$lt": 5}}, lexical=1)
         assert ids(answer)
         assert "d7" not in ids(answer)
 
-    def test_values_with_quotes_ask_for_nothing_else(self, filled):
+    def test_values_with_quotes_ask_for_nothing_else(self, read_only):
         for value in ("a' OR '1'='1", 'a" or "1"=="1', "a\\", "%", "a:b", "新"):
-            assert filled.search(QUESTION, 3, filter={"tenant": value}).hits == []
+            assert read_only.search(QUESTION, 3, filter={"tenant": value}).hits == []
 
 
 class Deletes(Ability):
@@ -424,14 +434,14 @@ class Listing(Ability):
 class Scores(Ability):
     """A score is the inner product or the cosine, whatever the store makes of it."""
 
-    def test_scores_are_those_of_numpy(self, filled):
+    def test_scores_are_those_of_numpy(self, read_only):
         [query] = ENCODER.encode_queries([QUESTION])
         vectors = {}
-        for row in rows_of(filled):
+        for row in rows_of(read_only):
             if row.metadata[GRANULARITY] == "proposition":
                 unit = to_unit(row)
                 [vectors[unit.id]] = ENCODER.encode_units([encoded_text(unit)])
-        answer = filled.search(QUESTION, 10, parents="unit", weights=UNITS)
+        answer = read_only.search(QUESTION, 10, parents="unit", weights=UNITS)
         assert len(answer.hits) == 10
         for hit in answer.hits:
             assert hit.score == SCORES(float(np.dot(vectors[hit.unit.id], query)), abs=1e-4)

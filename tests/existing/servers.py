@@ -9,6 +9,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from uuid import uuid4
 
 import pytest
 
@@ -26,6 +27,20 @@ def postgres():
         started.psql("CREATE EXTENSION IF NOT EXISTS vector")
         yield started.get_uri()
         started.cleanup()
+
+
+@pytest.fixture
+def database(postgres):
+    """Return the address of a database of that server in which nothing is."""
+    import sqlalchemy
+
+    address = postgres.replace("postgresql://", "postgresql+psycopg://")
+    name = f"test_{uuid4().hex}"
+    engine = sqlalchemy.create_engine(address, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sqlalchemy.text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return postgres.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture(scope="session")

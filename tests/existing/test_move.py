@@ -22,6 +22,11 @@ from factoid.existing.move import move_from, move_to
 from factoid.testing import HashEncoder
 from tests.existing.corpus import ENCODER, PROPOSITIONIZER, QUESTION, documents, oracle
 
+# Left by stores that other files of the same process have opened.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
 
 def in_memory():
     store = InMemoryVectorStore(langchain_factoid.EncoderEmbeddings(ENCODER))

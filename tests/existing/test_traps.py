@@ -282,6 +282,15 @@ class TestElasticsearch:
 
         class _store:
             retrieval_strategy = None
+            index = "facts"
+
+        class client:
+            """An index that nobody has made yet, as far as listing goes."""
+
+            class indices:
+                @staticmethod
+                def exists(index):
+                    return False
 
         def similarity_search_by_vector_with_relevance_scores(
             self,
@@ -335,12 +344,7 @@ class TestElasticsearch:
 class TestWhatIsRefused:
     def test_options_that_need_a_store_of_ours(self):
         store = InMemoryVectorStore(EMBEDDINGS)
-        for option in (
-            {"search_type": "mmr"},
-            {"rerank": "tokens"},
-            {"expand": 1},
-            {"unit_ids": ["a"]},
-        ):
+        for option in ({"unit_ids": ["a"]}, {"parameters": {"nprobe": 3}}):
             with pytest.raises(ValueError, match="it needs a store of factoid"):
                 MultiGranularRetriever(vectorstore=store, **option)
 

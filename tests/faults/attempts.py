@@ -1,4 +1,6 @@
-"""Try many damages in a process of its own, which may crash or hang: neither ends the tests, and both are told."""
+"""Try many damages in a process of its own, which may crash or hang: neither ends the tests, and
+both are told.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ _MEMORY = 4 << 30  # bytes of addresses that attempts may take beyond what they 
 
 
 def attempts(numbers, attempt):
-    """Call a function with each number in a forked process; a crash costs the process, and a new one goes on.
+    """Call a function with each number in a forked process; a crash costs the process, and a new
+    one goes on.
 
     Returns:
-        How often each outcome was returned, and the faults by number: wrong answers, raw errors, crashes, hangs.
+        How often each outcome was returned, and the faults by number: wrong answers, raw errors,
+        crashes, hangs.
     """
     remaining = list(numbers)
     outcomes, faults = Counter(), {}

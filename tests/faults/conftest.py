@@ -1,4 +1,6 @@
-"""Campaigns run twice: a few cases in every test run, and all of them where slow tests are run as well."""
+"""Campaigns run twice: a few cases in every test run, and all of them where slow tests are run as
+well.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from tests.faults.worker import ENVIRONMENT
 
 @pytest.fixture(autouse=True, scope="package")
 def one_thread_a_search():
-    """Search with one thread, here and in other processes: stores are small, and the machine is shared."""
+    """Search with one thread, here and in other processes: stores are small, and the machine is
+    shared.
+    """
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

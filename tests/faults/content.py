@@ -1,4 +1,6 @@
-"""Units, documents and vectors that a seed or a number makes, the same in every process: no encoder, no model."""
+"""Units, documents and vectors that a seed or a number makes, the same in every process: no
+encoder, no model.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text, "It is 
 
 @cache
 def vector_of(text):
-    """Return the vector of a text. Small whole numbers, so that every inner product is exact in float32."""
+    """Return the vector of a text.
+
+    Small whole numbers, so that every inner product is exact in float32.
+    """
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
     return np.random.default_rng(seed).integers(-40, 41, DIM).astype(np.float32)
 
@@ -58,14 +63,17 @@ def opened(path, **options):
 
 
 def unit(own, version):
-    """Return a unit whose id tells what it is: `d3` a document, `d3.1` its passage, `d3.1.s0` a sentence of that."""
+    """Return a unit whose id tells what it is: `d3` a document, `d3.1` its passage, `d3.1.s0` a
+    sentence of that.
+    """
     document, passage, *rest = own.split(".")
     kind = (
         {"s": Granularity.SENTENCE, "p": Granularity.PROPOSITION}[rest[0][0]]
         if rest
         else Granularity.PASSAGE
     )
-    # Some texts stand in many units, which a store may keep one vector for, and which have equal scores.
+    # Some texts stand in many units, which a store may keep one vector for, and which have equal
+    # scores.
     text = f"Common fact {version % 2}." if own.endswith("p1") else f"{own} of version {version}."
     metadata = {"group": version % GROUPS, "version": version}
     parent = f"{document}.{passage}" if rest else document
@@ -99,7 +107,9 @@ def add_documents(store, documents, **options):
 
 @cache
 def document_units(number, version):
-    """Return the units that `add_documents` makes of a document: what a store in memory holds after it."""
+    """Return the units that `add_documents` makes of a document: what a store in memory holds after
+    it.
+    """
     with opened(None) as store:
         add_documents(store, [document(number, version)])
         return tuple(store.get(store.ids()))

@@ -1,4 +1,6 @@
-"""Damages files, and tells what a store of damaged files does: the right answer, one clear error, or a fault."""
+"""Damages files, and tells what a store of damaged files does: the right answer, one clear error,
+or a fault.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def flip(content, offset, bit):
 
 
 def random_damage(chance, content):
-    """Return damaged bytes: flipped, replaced, zeroed, cut short, moved, doubled, longer, or with two words exchanged."""
+    """Return damaged bytes: flipped, replaced, zeroed, cut short, moved, doubled, longer, or with
+    two words exchanged.
+    """
     damaged = content
     while damaged == content:  # zeros over zeros are no damage
         damaged = chance.choice(SORTS)(chance, content)
@@ -74,7 +78,9 @@ def _swapped(chance, content):
 
 
 def _doubled(chance, content):
-    """Return content in which a block lies at a second place: over what was there, or between it."""
+    """Return content in which a block lies at a second place: over what was there, or between
+    it.
+    """
     at, size = _block(chance, content)
     place = chance.randrange(len(content) - size + 1)
     after = place + size * chance.randrange(2)
@@ -89,7 +95,9 @@ def _longer(chance, content):
 
 
 def _with_words_exchanged(chance, content):
-    """Return content with two words or numbers exchanged, such as fields of a record, or names in a header."""
+    """Return content with two words or numbers exchanged, such as fields of a record, or names in a
+    header.
+    """
     words = list(re.finditer(rb"[\w.-]{2,60}", content))
     if len(words) < 2:
         return content
@@ -144,7 +152,8 @@ def outcome(path, states, seed=0):
     """Open a store, search it before and after everything in it is read, and close it.
 
     Returns:
-        "right" if all answers were those of one of these states; the error's text if it was a clear `StoreError`.
+        "right" if all answers were those of one of these states; the error's text if it was a clear
+        `StoreError`.
 
     Raises:
         WrongAnswerError: A wrong answer, or an error that is not clear.
@@ -197,7 +206,8 @@ def lies(store, state, seed):
             for unit in (hit.unit, *hit.neighbours, *(match.unit for match in hit.matches)):
                 if unit.id not in state.units or unit != state.units[unit.id][0]:
                     told.append(f"{unit} with {options}")
-            # A unit whose passage cannot be found any more is returned as its own, which `verify` must find.
+            # A unit whose passage cannot be found any more is returned as its own, which `verify`
+            # must find.
             wrong = [
                 match.unit.id
                 for match in hit.matches
@@ -220,7 +230,9 @@ def lies(store, state, seed):
 
 
 def harmless_or_found(path, state, seed):
-    """Return what a store of a damaged database does; raise if a search lies, or if `verify` misses what is wrong."""
+    """Return what a store of a damaged database does; raise if a search lies, or if `verify` misses
+    what is wrong.
+    """
     try:
         with opened(path) as store:
             if told := lies(store, state, seed):
@@ -246,7 +258,9 @@ def no_leftovers(path):
 
 
 def check_again(path, state, seed=0):
-    """Open, check and close a store twice: as it is, and with the caches that the first one wrote."""
+    """Open, check and close a store twice: as it is, and with the caches that the first one
+    wrote.
+    """
     gc.collect()
     for _ in range(2):
         with opened(path) as store:

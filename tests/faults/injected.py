@@ -1,7 +1,8 @@
-"""Processes in which the operating system fails: one call that changes a file returns an error, or is the last one.
+"""Processes in which the operating system fails: one call that changes a file returns an error, or
+is the last one.
 
-The process of a trial is forked from a server that has the library `injector.c` loaded before all others, and everything that
-is slow to import.
+The process of a trial is forked from a server that has the library `injector.c` loaded before all
+others, and everything that is slow to import.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ class Outcome:
 
 
 class Server:
-    """Starts the processes. `functions` names a module with a dict FUNCTIONS: name to function of a folder and a callback."""
+    """Starts the processes.
+
+    `functions` names a module with a dict FUNCTIONS: name to function of a folder and a callback.
+    """
 
     def __init__(self, library: Path, functions: str) -> None:
         self._process = subprocess.Popen(
@@ -89,9 +93,11 @@ class Server:
         *,
         retry: bool = False,
     ) -> Outcome:
-        """Run a function in a process of its own, with a folder for temporary files; count the changes of files in both.
+        """Run a function in a process of its own, with a folder for temporary files; count the
+        changes of files in both.
 
-        With `retry`, it is called again there if it raises, and the first error is reported if that works.
+        With `retry`, it is called again there if it raises, and the first error is reported if that
+        works.
         """
         places = {"folder": str(folder), "temporary": str(temporary)}
         request = {"name": name, **places, "retry": retry, "fault": asdict(fault or Fault())}
@@ -193,7 +199,8 @@ def _work(function: Any, library: Any, request: dict[str, Any], writable: int) -
 
     for name in ("TMPDIR", "SQLITE_TMPDIR"):
         os.environ[name] = temporary
-    tempfile.tempdir = temporary  # Python itself tries the folder with a small file, which a kill at that moment leaves there
+    # Python itself tries the folder with a small file, which a kill at that moment leaves there
+    tempfile.tempdir = temporary
     outcome: dict[str, Any]
     values = [fault["call"], fault["error"], int(fault["lasting"]), int(fault["torn"])]
     library.injector_arm(os.fsencode(folder), os.fsencode(temporary), *values)

@@ -25,7 +25,9 @@ class State:
     documents: dict = field(default_factory=dict)
 
     def without(self, ids, *, under=True):
-        """Return the state after documents, or units with or without those under them, were removed."""
+        """Return the state after documents, or units with or without those under them, were
+        removed.
+        """
         ids = set(ids)
 
         def removed(unit):
@@ -181,7 +183,9 @@ def check_searches(store, state, seed, *, count=1):
 
 
 def check_words(store, state, seed):
-    """Raise unless a search by words finds all passages that share one with the query, and no units but those stored."""
+    """Raise unless a search by words finds all passages that share one with the query, and no units
+    but those stored.
+    """
     passages = [unit for unit, _ in state.units.values() if unit.granularity == "passage"]
     if not passages:
         return

@@ -1,4 +1,6 @@
-"""Caches that are deleted, swapped or out of date: they are built again, and every answer stays right."""
+"""Caches that are deleted, swapped or out of date: they are built again, and every answer stays
+right.
+"""
 
 from __future__ import annotations
 

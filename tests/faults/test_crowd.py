@@ -1,7 +1,8 @@
-"""Threads that read while another process writes: every answer is that of one generation; and stores closed meanwhile.
+"""Threads that read while another process writes: every answer is that of one generation; and
+stores closed meanwhile.
 
-Generation g is one transaction that replaces every unit by one that is tagged with g; an answer that mixes two generations
-shows it.
+Generation g is one transaction that replaces every unit by one that is tagged with g; an answer
+that mixes two generations shows it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def write_all(path):
 
 
 def check_answer(store, number, least):
-    """Search once; raise unless the answer is that of one generation, no older than an earlier answer's, which is returned."""
+    """Search once; raise unless the answer is that of one generation, no older than an earlier
+    answer's, which is returned.
+    """
     query = vector_of(f"query {number}")
     options = {
         "k": 1 + number % 20,

@@ -1,4 +1,5 @@
-"""Every kind of file, damaged in every way: what is read is as it was written, or one error says what to do, or it is made again.
+"""Every kind of file, damaged in every way: what is read is as it was written, or one error says
+what to do, or it is made again.
 
 `FACTOID_CAMPAIGN` is the number of damages to each kind where slow tests are run.
 """
@@ -71,7 +72,9 @@ class UnitsFile:
 
 
 class IndexFile:
-    """A file of an index, whose name has a pattern, of a store whose sentences are in an index of some kind."""
+    """A file of an index, whose name has a pattern, of a store whose sentences are in an index of
+    some kind.
+    """
 
     def __init__(self, folder, pattern, kind="HNSW8"):
         self.folder, self.path, self.options = (
@@ -254,7 +257,10 @@ class PropositionsFile:
 
 
 class ExportFile:
-    """An export, imported whole or not at all. Parquet is read in a process of its own, and here."""
+    """An export, imported whole or not at all.
+
+    Parquet is read in a process of its own, and here.
+    """
 
     def __init__(self, folder, ending, *, vectors=True):
         self.file, self.path = folder / f"pristine{ending}", folder / f"damaged{ending}"

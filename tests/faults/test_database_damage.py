@@ -1,4 +1,7 @@
-"""A damaged database: one clear error or right answers. What is silent and what `verify` finds of it, test_damage tries."""
+"""A damaged database: one clear error or right answers.
+
+What is silent and what `verify` finds of it, test_damage tries.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,9 @@ def content(pristine):
 
 
 def faults(pristine, path, cases):
-    """Give a store each of some databases, with its caches and without; return what was neither right nor a clear error."""
+    """Give a store each of some databases, with its caches and without; return what was neither
+    right nor a clear error.
+    """
     source, state = pristine
     wrong = {}
     for (name, changed), cached in product(cases, (True, False)):
@@ -131,7 +136,9 @@ def test_damaged_vectors_are_named_and_never_give_a_wrong_answer(pristine, tmp_p
 
 @pytest.fixture(scope="module")
 def hot(tmp_path_factory):
-    """Return a folder as a killed writer leaves it, its last writes in the log only, and all states that were committed."""
+    """Return a folder as a killed writer leaves it, its last writes in the log only, and all states
+    that were committed.
+    """
     folder = tmp_path_factory.mktemp("hot")
     states = [make(folder / "store")]
     with opened(folder / "store") as store:

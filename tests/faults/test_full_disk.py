@@ -1,4 +1,6 @@
-"""A full disk: one clear error, nothing that was committed is lost, and adding goes on when there is space again."""
+"""A full disk: one clear error, nothing that was committed is lost, and adding goes on when there
+is space again.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ SIZE = 3 << 20  # bytes of the largest file
 
 
 class Quota:
-    """No file may grow beyond SIZE. SQLite is told "file too large" as others are told "no space"."""
+    """No file may grow beyond SIZE.
+
+    SQLite is told "file too large" as others are told "no space".
+    """
 
     def __init__(self):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -38,7 +43,9 @@ class Quota:
 
 
 def filled(folder):
-    """Fill a disk and free it, checking the content and all answers before and after each failure; return what happened."""
+    """Fill a disk and free it, checking the content and all answers before and after each failure;
+    return what happened.
+    """
     disk, path = Quota(), folder / "store"
     state, messages, number = State(), [], 0
 
@@ -65,7 +72,8 @@ def filled(folder):
         except StoreError as error:
             messages.append(str(error))
         check(store, state)
-    # Closed on a full disk: what could be written of a cache is to be removed, for the disk is full.
+    # Closed on a full disk: what could be written of a cache is to be removed, for the disk is
+    # full.
     parts = sorted(file.name for file in path.iterdir() if file.suffix == ".part")
     try:
         with opened(path) as store:

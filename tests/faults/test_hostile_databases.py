@@ -1,4 +1,6 @@
-"""Databases of a stranger who writes right checksums: each call answers, or raises one error of this package."""
+"""Databases of a stranger who writes right checksums: each call answers, or raises one error of
+this package.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""FAISS files of a stranger who writes right checksums: they are refused, or searched without harm."""
+"""FAISS files of a stranger who writes right checksums: they are refused, or searched without
+harm.
+"""
 
 from __future__ import annotations
 

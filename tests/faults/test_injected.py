@@ -1,4 +1,6 @@
-"""Calls of the system that fail or are the last: nothing committed is lost, errors say what to do, and nothing is left behind."""
+"""Calls of the system that fail or are the last: nothing committed is lost, errors say what to do,
+and nothing is left behind.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,9 @@ PATIENCE = 120  # seconds without a word after which a process hangs
 
 
 def apart(function, *arguments):
-    """Start a function in a process of its own; `get(PATIENCE)` of what this returns gives its result."""
+    """Start a function in a process of its own; `get(PATIENCE)` of what this returns gives its
+    result.
+    """
     pool = multiprocessing.get_context("forkserver").Pool(1)
     result = pool.apply_async(function, arguments)
     pool.close()

@@ -1,7 +1,7 @@
 """What a process does until it fails, and what is there afterwards.
 
-A workload is a generator that ends each step with a `yield`. A step is done wholly or not at all, and steps that were done
-before do no harm, so that a workload can be repeated.
+A workload is a generator that ends each step with a `yield`. A step is done wholly or not at all,
+and steps that were done before do no harm, so that a workload can be repeated.
 """
 
 from __future__ import annotations
@@ -358,7 +358,9 @@ def work(workload: Workload, folder: Path, say: Callable[[int], None]) -> None:
 
 
 def states(workload: Workload, folder: Path, _: object) -> list[str]:
-    """Return the digest of what is there before the first step and after each, with nothing that fails."""
+    """Return the digest of what is there before the first step and after each, with nothing that
+    fails.
+    """
     digests = [digest(workload, folder)]
     steps = 0
     while True:

@@ -1,4 +1,6 @@
-"""Small files that ask for much: makers of archives, pages, dumps and PDFs that no reader should trust."""
+"""Small files that ask for much: makers of archives, pages, dumps and PDFs that no reader should
+trust.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,15 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 SENTENCE = "The Vasa sank in 1628."
 PARAGRAPH = f"<w:p><w:r><w:t>{SENTENCE}</w:t></w:r></w:p>"
 TYPES = (
-    f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/>'
-    f'<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>'
+    f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="xml" '
+    'ContentType="application/xml"/>'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>'
 )
 RELATIONS = (
     f'<Relationships xmlns="{PACKAGE}/relationships">'
-    f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="word/document.xml"/></Relationships>'
+    f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" '
+    'Target="word/document.xml"/></Relationships>'
 )
 LAUGHS = (
     '<!DOCTYPE d [<!ENTITY a0 "lol">'
@@ -56,7 +61,9 @@ def nested_tables(depth):
 
 
 def book(count, *, listed=None, chapter=f"<html><body><p>{SENTENCE}</p></body></html>"):
-    """The members of an EPUB with so many chapters; `listed` are their numbers in the order of reading."""
+    """The members of an EPUB with so many chapters; `listed` are their numbers in the order of
+    reading.
+    """
     listed = range(count) if listed is None else listed
     items = "".join(f'<item id="c{n}" href="c{n}.xhtml"/>' for n in range(count))
     spine = "".join(f'<itemref idref="c{n}"/>' for n in listed)
@@ -116,11 +123,16 @@ def packed(data, fields=""):
 
 
 def pages(count, content, *, font=FONT, resources="", further=()):
-    """The objects of a PDF, all pages of which have the content of object 4; further objects follow that."""
+    """The objects of a PDF, all pages of which have the content of object 4; further objects follow
+    that.
+    """
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", font, content, *further]
     first = len(objects) + 1
     resources = f"/Font << /F1 3 0 R >> {resources}"
-    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << {resources} >> >>"
+    page = (
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << "
+        f"{resources} >> >>"
+    )
     kids = " ".join(f"{first + number} 0 R" for number in range(count))
     objects[1] = f"<< /Type /Pages /Count {count} /Kids [{kids}] >>"
     return objects + [page] * count
@@ -158,7 +170,9 @@ def forms(levels):
 
 
 def scattered_words(count):
-    """The content of a page of words in places without order, which pdfminer compares pair by pair."""
+    """The content of a page of words in places without order, which pdfminer compares pair by
+    pair.
+    """
     return b"".join(
         b"BT /F1 1 Tf %d %d Td (w%d) Tj ET\n" % (n * 7919 % 590, n * 104729 % 840, n)
         for n in range(count)

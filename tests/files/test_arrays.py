@@ -1,4 +1,6 @@
-"""Files of arrays: there and back, readable by safetensors, and refused when anything in them is not as written."""
+"""Files of arrays: there and back, readable by safetensors, and refused when anything in them is
+not as written.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,9 @@ def test_foreign_and_hostile_headers_are_refused(path, content):
     ],
 )
 def test_impossible_arrays_are_refused_whatever_their_checksum(path, place, monkeypatch):
-    """A stranger can write right checksums: nothing may be read outside the file, and no memory taken."""
+    """A stranger can write right checksums: nothing may be read outside the file, and no memory
+    taken.
+    """
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])

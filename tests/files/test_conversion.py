@@ -1,4 +1,6 @@
-"""Hostile archives, pages, books, notebooks and PDFs: refused with the limit's name, in little time and memory."""
+"""Hostile archives, pages, books, notebooks and PDFs: refused with the limit's name, in little time
+and memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pytest
 from factoid.errors import UnreadableFileError
 from factoid.files.conversion import convert
 from factoid.files.limits import ReadLimits
-from factoid.files.markup import regular_html
+from factoid.files.safe_markup import regular_html
 from factoid.files.readers import read_file
 from tests.files import bombs
 
@@ -50,7 +52,8 @@ def test_an_archive_that_unpacks_to_much(tmp_path):
         assert path.stat().st_size < 200_000
         refused(
             path,
-            rf"{name}\.docx unpacks to more than 64,000,000 bytes of text and markup.* {advice('unpacked_bytes')}",
+            rf"{name}\.docx unpacks to more than 64,000,000 bytes of text and markup.* "
+            rf"{advice('unpacked_bytes')}",
         )
 
 
@@ -79,7 +82,8 @@ def test_sizes_are_counted_whatever_the_directory_says(tmp_path, ending):
 
 
 def test_members_that_share_their_content_count_each(tmp_path):
-    # As in "a better zip bomb" (Fifield, 2019): one block of content, under many names of the directory.
+    # As in "a better zip bomb" (Fifield, 2019): one block of content, under many names of the
+    # directory.
     block = bombs.document_xml(bombs.PARAGRAPH * 5_000)
     path = bombs.archive(tmp_path / "a.docx", bombs.office(block))
     raw = path.read_bytes()
@@ -241,7 +245,9 @@ def test_html_of_mixed_pieces_is_converted_in_linear_time(tmp_path):
     path = tmp_path / "a.html"
 
     def growth(unit):
-        """Return how many times the processor time of four times the text is, and that time in seconds."""
+        """Return how many times the processor time of four times the text is, and that time in
+        seconds.
+        """
         seconds = []
         for size in (50_000, 200_000):
             path.write_text(unit * (size // len(unit)))
@@ -257,7 +263,8 @@ def test_html_of_mixed_pieces_is_converted_in_linear_time(tmp_path):
 
     for _ in range(150):
         unit = "".join(choice.choices(PIECES, k=choice.randrange(1, 5)))
-        # What other processes do to the caches of a busy machine does not happen three times in a row.
+        # What other processes do to the caches of a busy machine does not happen three times in a
+        # row.
         assert any(is_linear(unit) for _ in range(3)), unit
 
 
@@ -345,7 +352,10 @@ def test_a_long_stream(tmp_path, layers):
     filters = "/Filter [" + "/FlateDecode " * layers + "]"
     path = write_pdf(tmp_path / "a.pdf", bombs.pages(1, bombs.stream(data, filters)))
     assert path.stat().st_size < 200_000
-    message = rf"a\.pdf has a stream that unpacks to more than 64,000,000 bytes\. .*{advice('unpacked_bytes')}"
+    message = (
+        r"a\.pdf has a stream that unpacks to more than 64,000,000 bytes\. "
+        rf".*{advice('unpacked_bytes')}"
+    )
     refused(path, message)
     refused(path, message, HERE)
 
@@ -383,7 +393,8 @@ def test_small_pdfs_that_ask_for_all_memory(tmp_path, objects):
     assert path.stat().st_size < 1200
     refused(
         path,
-        rf"a\.pdf needs more than 600,000,000 bytes of memory to convert\. .*{advice('memory_bytes')}",
+        r"a\.pdf needs more than 600,000,000 bytes of memory to convert\. "
+        rf".*{advice('memory_bytes')}",
         SMALL_MEMORY,
     )
 

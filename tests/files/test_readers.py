@@ -1,4 +1,6 @@
-"""Files into documents: what is read, how it is known again, and what is refused with which words."""
+"""Files into documents: what is read, how it is known again, and what is refused with which
+words.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +80,8 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkey
         found = [path.relative_to(tmp_path).as_posix() for path in find_files([tmp_path])]
     assert found == ["b.txt", "c.rst", "d.text", "e.jsonl", "a/A.MARKDOWN", "a/z.md"]
     assert (
-        f"skipped files of other kinds in {tmp_path}: 4 (.pdf, .png, no ending); some are read after: "
-        in caplog.text
+        f"skipped files of other kinds in {tmp_path}: 4 (.pdf, .png, no ending); some are read "
+        "after: " in caplog.text
     )
     monkeypatch.setattr(readers, "find_spec", lambda _name: True)
     assert tmp_path / "second.pdf" in find_files([tmp_path])

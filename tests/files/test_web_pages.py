@@ -1,4 +1,6 @@
-"""Web pages and DOCX as Markdown: headings, tables with their headers, line breaks, and nothing of what readers do not see."""
+"""Web pages and DOCX as Markdown: headings, tables with their headers, line breaks, and nothing of
+what readers do not see.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +193,8 @@ def test_a_page_whose_only_marks_are_escaped_is_read_as_markdown(tmp_path):
 def test_a_title_of_docx_is_a_heading(tmp_path):
     title = '<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>Mills</w:t></w:r></w:p>'
     styles = (
-        f'<w:styles xmlns:w="{bombs.WORD}"><w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/>'
+        f'<w:styles xmlns:w="{bombs.WORD}"><w:style w:type="paragraph" w:styleId="Title"><w:name '
+        'w:val="Title"/>'
         "</w:style></w:styles>"
     )
     members = bombs.office(bombs.document_xml(title + bombs.PARAGRAPH)) | {

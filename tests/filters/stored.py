@@ -22,7 +22,9 @@ def connect(rows):
 
 
 def passing(rows, tree):
-    """Return the positions of the metadata that pass; fails where they are not in order, each once."""
+    """Return the positions of the metadata that pass; fails where they are not in order, each
+    once.
+    """
     with closing(connect(rows)) as connection:
         answer = passing_rows(connection, tree).tolist()
     assert answer == sorted(set(answer))

@@ -1,4 +1,6 @@
-"""Filters and metadata that are nested too deep, or too large, are refused with one error, whatever way they come in."""
+"""Filters and metadata that are nested too deep, or too large, are refused with one error, whatever
+way they come in.
+"""
 
 from __future__ import annotations
 

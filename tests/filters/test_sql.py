@@ -207,7 +207,9 @@ def test_two_bounds_on_a_key_are_one_range():
 
 
 def test_few_rows_are_compared_by_their_json():
-    """A part that passes few rows comes first, wherever it stands; the others are asked of those rows only."""
+    """A part that passes few rows comes first, wherever it stands; the others are asked of those
+    rows only.
+    """
     rows = [{"x": value, "y": value % 2} for value in range(2000)]
     tree = All(
         (

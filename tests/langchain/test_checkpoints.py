@@ -1,4 +1,6 @@
-"""What retrievers return is a plain document: it goes through LangGraph's checkpoints, pickles and copies as one."""
+"""What retrievers return is a plain document: it goes through LangGraph's checkpoints, pickles and
+copies as one.
+"""
 
 from __future__ import annotations
 

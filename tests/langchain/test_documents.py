@@ -1,4 +1,6 @@
-"""Output of LangChain's own loader, raw results and Markdown, through the transformer into splitters and stores."""
+"""Output of LangChain's own loader, raw results and Markdown, through the transformer into
+splitters and stores.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class Awaited(Lakes):
 
 
 def loader_documents(result, mode):
-    """Return what LangChain's own parser makes of a result, with a stub in place of the service's client."""
+    """Return what LangChain's own parser makes of a result, with a stub in place of the service's
+    client.
+    """
     pytest.importorskip("langchain_community")
     models = pytest.importorskip("azure.ai.documentintelligence.models")
     with warnings.catch_warnings():

@@ -1,4 +1,6 @@
-"""What a search returns: documents, the passages in them, or units; and stores that others wrote."""
+"""What a search returns: documents, the passages in them, or units; and stores that others
+wrote.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 GPUS = getattr(faiss, "get_num_gpus", lambda: 0)()
 ON_GPU = pytest.mark.skipif(GPUS == 0, reason="needs a GPU and faiss-gpu")
 
-# Valid for the suite's vectors of 6 dimensions. It adds few documents: kinds that have to be trained are not yet in use.
+# Valid for the suite's vectors of 6 dimensions. It adds few documents: kinds that have to be
+# trained are not yet in use.
 SETTINGS = [
     pytest.param({"on_disk": False}, id="memory"),
     pytest.param({"similarity": "cosine", "on_disk": True}, id="cosine-disk"),

@@ -64,8 +64,8 @@ def test_search(store):
     ]
     first, second = message.content.split("\n\n")
     assert (
-        first
-        == f"[1] Olm, page 12 (id: {expected[0].id})\n- It has no eyes.\n- The olm lives in caves.\n> The olm lives in caves. It has no eyes."
+        first == f"[1] Olm, page 12 (id: {expected[0].id})\n- It has no eyes.\n"
+        "- The olm lives in caves.\n> The olm lives in caves. It has no eyes."
     )
     assert second.startswith("[2] ")
     assert message.status == "success"

@@ -1,4 +1,6 @@
-"""`rerank=`: the best passages of a search are ranked again, against the ranker itself over the same passages."""
+"""`rerank=`: the best passages of a search are ranked again, against the ranker itself over the
+same passages.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ pytest.importorskip("faiss")
 NAMES = "Heron Tern Kestrel Swift Plover Curlew Osprey Wren".split()
 DOCUMENTS = [
     Document(
-        f"The {name} sensor weighs {number} kg. It runs at {number * 10} volts.\n\nIts warranty lasts {number} months. "
+        f"The {name} sensor weighs {number} kg. It runs at {number * 10} volts.\n\n"
+        f"Its warranty lasts {number} months. "
         f"Nobody repairs a {name} at sea.",
         title=name,
         id=name.lower(),

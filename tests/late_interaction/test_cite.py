@@ -1,4 +1,6 @@
-"""PropCite against loops over single products of fake token vectors; streams, and what is never changed."""
+"""PropCite against loops over single products of fake token vectors; streams, and what is never
+changed.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def test_scores_margins_and_order_equal_loops(method: Any) -> None:
 
 @pytest.mark.parametrize("method", QUERIES)
 def test_several_passages_can_be_cited_for_each_query(method: Any) -> None:
-    [sentence] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES).sentences
+    [sentence] = citer(method=method, passages_per_claim=2).cite(SENTENCE, PASSAGES).sentences
     expected = []
     for query in QUERIES[method]:
         (first, one), (second, two), (third, _), *_ = ranking(query)
@@ -83,7 +85,7 @@ def test_several_passages_can_be_cited_for_each_query(method: Any) -> None:
         assert (citation.score, citation.margin) == pytest.approx(
             (score, margin), rel=1e-5, abs=1e-5
         )
-    [alone] = citer(method=method, passages=2).cite(SENTENCE, PASSAGES[:1]).sentences
+    [alone] = citer(method=method, passages_per_claim=2).cite(SENTENCE, PASSAGES[:1]).sentences
     assert {citation.position for citation in alone.citations} == {0}
 
 
@@ -376,8 +378,8 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
             {"method": "words"},
             "method must be one of proposition, bare proposition, sentence, got 'words'",
         ),
-        ({"passages": 0}, "passages"),
-        ({"passages": 2, "min_margin": 1.0}, "min_margin decides about the best passage"),
+        ({"passages_per_claim": 0}, "passages_per_claim"),
+        ({"passages_per_claim": 2, "min_margin": 1.0}, "min_margin decides about the best passage"),
         ({"propositionizer": "syntax"}, "expected a propositionizer"),
     ],
 )

@@ -134,7 +134,9 @@ TEXTS = st.text(
     text=TEXTS | st.lists(st.sampled_from([*WORDS, "x" * 30, "1628,"]), max_size=60).map(" ".join)
 )
 def test_nothing_is_cut_off(encoder: LateInteractionEncoder, text: str) -> None:
-    """The characters that tokens stand for are the same, however many windows the text is read in."""
+    """The characters that tokens stand for are the same, however many windows the text is read
+    in.
+    """
     wide = LateInteractionEncoder(encoder._model(), max_tokens=POSITIONS)
     [narrow], [wide_tokens] = encoder.encode_passages([text]), wide.encode_passages([text])
     offsets = encoder._model().tokenizer(
@@ -225,7 +227,9 @@ def test_without_the_library_the_error_says_what_to_install(
 
 @pytest.mark.network
 def test_the_published_model_has_its_published_scores() -> None:
-    """MaxSim by PyLate in float32, as the tests of Sentence Transformers hold it for this checkpoint, with the same texts."""
+    """MaxSim by PyLate in float32, as the tests of Sentence Transformers hold it for this
+    checkpoint, with the same texts.
+    """
     texts = {
         "Venus is often called Earth's twin because of its similar size and proximity.": 12.79703,
         "Mars, known for its reddish appearance, is often referred to as the Red Planet.": 27.19449,

@@ -17,7 +17,9 @@ NUMBERS = st.floats(-8, 8, width=32)
 
 @st.composite
 def cases(draw):
-    """Query, passage and a mask of the query: vectors of any length and sign, all and no tokens included."""
+    """Query, passage and a mask of the query: vectors of any length and sign, all and no tokens
+    included.
+    """
     rows, columns, dim = draw(st.integers(0, 5)), draw(st.integers(0, 6)), draw(st.integers(1, 4))
     query, passage = (
         draw(arrays(np.float32, (count, dim), elements=NUMBERS)) for count in (rows, columns)

@@ -1,4 +1,6 @@
-"""Stored token vectors: what comes back, how far it is off, and that nothing wrong is ever scored."""
+"""Stored token vectors: what comes back, how far it is off, and that nothing wrong is ever
+scored.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ TOKENS_OF = st.tuples(st.integers(0, 6), st.integers(1, 9)).flatmap(
 def test_scores_are_within_the_stated_bound(
     tmp_path_factory: pytest.TempPathFactory, case, dtype
 ) -> None:
-    """MaxSim moves by no more than its products: float16 rounds by 1/2048 of a component, int8 by 1/254 of the largest."""
+    """MaxSim moves by no more than its products: float16 rounds by 1/2048 of a component, int8 by
+    1/254 of the largest.
+    """
     vectors, query = case
     cache = TokenVectorCache(tmp_path_factory.mktemp("cache") / "tokens", dtype=dtype)
     spans = np.arange(2 * len(vectors)).reshape(-1, 2)
@@ -153,7 +157,9 @@ def test_headings_models_and_dtypes_have_their_own_entries(tmp_path: Path) -> No
 
 
 def test_a_model_is_known_by_what_it_is(colbert: Path, tmp_path: Path) -> None:
-    """A copy is the same model under another name, other weights in the same folder are not, nor is another limit."""
+    """A copy is the same model under another name, other weights in the same folder are not, nor is
+    another limit.
+    """
     import torch
     from sentence_transformers import MultiVectorEncoder
 

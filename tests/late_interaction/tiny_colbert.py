@@ -1,7 +1,8 @@
-"""A tiny ColBERT in the format of the Stanford checkpoints, whose vectors say above all which word a token is.
+"""A tiny ColBERT in the format of the Stanford checkpoints, whose vectors say above all which word
+a token is.
 
-The weights are random. Word embeddings are large beside what the layers add, so that MaxSim compares words, a little changed by
-their context and by the markers.
+The weights are random. Word embeddings are large beside what the layers add, so that MaxSim
+compares words, a little changed by their context and by the markers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ QUERY_LENGTH = 12
 
 
 def write_colbert(folder: Path, *, seed: int = 0, dim: int = 64) -> Path:
-    """Write a checkpoint as `colbert-ir/colbertv2.0` has it: BERT, `linear.weight`, a WordPiece vocabulary and settings."""
+    """Write a checkpoint as `colbert-ir/colbertv2.0` has it: BERT, `linear.weight`, a WordPiece
+    vocabulary and settings.
+    """
     import torch
     import transformers
     from safetensors.torch import save_file

@@ -11,7 +11,9 @@ from factoid.late_interaction import TokenVectors
 
 
 class WordVectors:
-    """A token encoder without a model: random vectors of any length, by word and marker; punctuation is not scored."""
+    """A token encoder without a model: random vectors of any length, by word and marker;
+    punctuation is not scored.
+    """
 
     def __init__(self) -> None:
         self.encoded: list[str] = []
@@ -54,7 +56,9 @@ def bare(text: str) -> list[str]:
 
 
 def maxsim(query: Sequence[str], words: Sequence[str], marker: str = "query") -> float:
-    """Sum the largest product of each word of the query, under a marker, with a word of a passage, one by one in float64."""
+    """Sum the largest product of each word of the query, under a marker, with a word of a passage,
+    one by one in float64.
+    """
 
     def vector(word: str, marker: str) -> np.ndarray:
         return WordVectors.vector(word, marker).astype(np.float32).astype(float)
@@ -66,7 +70,9 @@ def maxsim(query: Sequence[str], words: Sequence[str], marker: str = "query") ->
 
 
 class TextVectors(WordVectors):
-    """As `WordVectors`, but no two tokens have the same vector, unless the texts are the same: no scores are equal by chance."""
+    """As `WordVectors`, but no two tokens have the same vector, unless the texts are the same: no
+    scores are equal by chance.
+    """
 
     def _encode(self, text: str, marker: str) -> TokenVectors:
         tokens = super()._encode(text, marker)

@@ -1,4 +1,6 @@
-"""What a propositionizer returned is kept by node parsers with a cache, in pipelines and their worker processes, too."""
+"""What a propositionizer returned is kept by node parsers with a cache, in pipelines and their
+worker processes, too.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ class Engine(BaseQueryEngine):
 
 
 def cited_engine(response: Any = None) -> PropCiteQueryEngine:
-    """Cite a response, or one with the answer; without pronouns resolved, so that claims are as they stand."""
+    """Cite a response, or one with the answer; without pronouns resolved, so that claims are as
+    they stand.
+    """
     script = ScriptedPropositionizer(lambda unit: [unit.text])
     engine = Engine(response or Response(ANSWER, source_nodes=NODES, metadata=METADATA))
     return PropCiteQueryEngine(engine, PropCite(WordVectors(), propositionizer=script))

@@ -1,4 +1,6 @@
-"""Embedding models as encoders, and encoders as embedding models: copied, pickled, told apart from those of another store."""
+"""Embedding models as encoders, and encoders as embedding models: copied, pickled, told apart from
+those of another store.
+"""
 
 from __future__ import annotations
 

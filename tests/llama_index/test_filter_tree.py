@@ -33,7 +33,9 @@ VALUES += [[], ["a"], ["a", "b"], ["c", "alpha"], [1, 2], [1.5], ["a" * 300], ["
 
 
 def reference(filters):
-    """Return what LlamaIndex says of each metadata: True, False, or None where it raises TypeError."""
+    """Return what LlamaIndex says of each metadata: True, False, or None where it raises
+    TypeError.
+    """
     decide = build_metadata_filter_fn(lambda position: METADATA[int(position)], filters)
     results = []
     for position in range(len(METADATA)):

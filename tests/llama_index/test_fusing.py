@@ -1,4 +1,6 @@
-"""Retrievers that fuse the results of several queries or retrievers see one node where there is one."""
+"""Retrievers that fuse the results of several queries or retrievers see one node where there is
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Options: each where users look for it, and a wrong one is refused by the class that was called, with the right name."""
+"""Options: each where users look for it, and a wrong one is refused by the class that was called,
+with the right name.
+"""
 
 from __future__ import annotations
 

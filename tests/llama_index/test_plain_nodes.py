@@ -1,4 +1,6 @@
-"""What comes back is a plain node of LlamaIndex: it goes through pickles, JSON, workflows, docstores, pipelines as one."""
+"""What comes back is a plain node of LlamaIndex: it goes through pickles, JSON, workflows,
+docstores, pipelines as one.
+"""
 
 from __future__ import annotations
 

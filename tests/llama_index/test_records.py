@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.constants import DATA_KEY
+from llama_index.core.schema import (
+    MetadataMode,
+    NodeRelationship,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
 
 from llama_index_factoid import MultiGranularFaissVectorStore
 from llama_index_factoid.convert import stored_node, to_unit
@@ -43,6 +52,32 @@ def test_nodes_come_back_equal_with_metadata_in_order(own, inherited, text, star
     assert list(again.metadata) == list(own)
     assert again.hash == given.hash
     assert again.get_content(MetadataMode.ALL) == given.get_content(MetadataMode.ALL)
+
+
+@given(metadata, metadata, words, st.integers(0, 9) | st.none())
+@settings(max_examples=50, deadline=None)
+def test_fields_are_written_as_pydantic_writes_them(own, inherited, text, start):
+    source = RelatedNodeInfo(node_id="s", metadata=inherited, hash="h")
+    parent = RelatedNodeInfo(node_id="p", node_type=ObjectType.TEXT)
+    children = [RelatedNodeInfo(node_id=name) for name in "cd"]
+    made = TextNode(
+        id_="x",
+        text=text,
+        metadata=own,
+        start_char_idx=start,
+        excluded_llm_metadata_keys=["k"],
+        relationships={
+            NodeRelationship.SOURCE: source,
+            NodeRelationship.PARENT: parent,
+            NodeRelationship.CHILD: children,
+        },
+    )
+    written = json.loads(to_unit(made).payload)[DATA_KEY]
+    expected = made.model_dump(mode="json", exclude={"embedding", "metadata"})
+    assert written.pop("text") is None
+    assert written.pop("metadata").items() <= own.items()
+    expected.pop("text")
+    assert written == expected
 
 
 def test_metadata_changed_in_the_core_are_the_nodes():

@@ -1,4 +1,6 @@
-"""An index that is opened again and filled further, by whoever does not think of the node parser."""
+"""An index that is opened again and filled further, by whoever does not think of the node
+parser.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The modules of examples/production, imported as they are in the service's folder, and documents for them."""
+"""The modules of examples/production, imported as they are in the service's folder, and documents
+for them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The service of docs/production.md in this process: requests, tenants, errors that users must not see."""
+"""The service of docs/production.md in this process: requests, tenants, errors that users must not
+see.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The steps of the Dockerfile of docs/production.md, run without Docker: as its user, with a read-only root and volume.
+"""The steps of the Dockerfile of docs/production.md, run without Docker: as its user, with a
+read-only root and volume.
 
-What is missing: packages come from this environment instead of a registry, and factoid from this checkout instead of a wheel.
+What is missing: packages come from this environment instead of a registry, and factoid from this
+checkout instead of a wheel.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ INSTALLED = [Path(sys.base_prefix), PACKAGES, CHECKOUT]
 
 
 def closed(folder):
-    """Return the first folder above one that others may not enter, or None; /tmp is covered anyway."""
+    """Return the first folder above one that others may not enter, or None; /tmp is covered
+    anyway.
+    """
     closed_folders = [parent for parent in folder.parents if not parent.stat().st_mode & 1]
     if not closed_folders or closed_folders[-1].is_relative_to("/tmp"):
         return None
@@ -103,7 +107,9 @@ def namespace():
 
 
 def built(place):
-    """Do what the Dockerfile says in a folder, and return the folder of the application and that of the programs."""
+    """Do what the Dockerfile says in a folder, and return the folder of the application and that of
+    the programs.
+    """
     working, programs = place / "none", place / "venv" / "bin"
     for instruction, arguments in instructions():
         if instruction == "FROM":

@@ -1,4 +1,6 @@
-"""The service of docs/production.md in gunicorn and uvicorn: killed workers, SIGTERM, replicas, pods that share a volume."""
+"""The service of docs/production.md in gunicorn and uvicorn: killed workers, SIGTERM, replicas,
+pods that share a volume.
+"""
 
 from __future__ import annotations
 

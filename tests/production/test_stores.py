@@ -1,4 +1,6 @@
-"""Publishing stores, replicas that follow them, stores of tenants, backups and another encoder, as docs/production.md says."""
+"""Publishing stores, replicas that follow them, stores of tenants, backups and another encoder, as
+docs/production.md says.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,9 @@ def test_a_store_stays_open_as_long_as_a_request_uses_it(tmp_path):
 
 
 def publish_and_die(path, folder, place):
-    """Publish a store, and be killed in the middle of the copy, after it, or before the link is moved."""
+    """Publish a store, and be killed in the middle of the copy, after it, or before the link is
+    moved.
+    """
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -15,7 +15,9 @@ def server():
 
 @pytest.fixture(params=["sync", "async", "sync in async"])
 def ask(request, server):
-    """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI behind `await`."""
+    """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI
+    behind `await`.
+    """
     openai = pytest.importorskip("openai")
     from factoid.propositions.prompting.prompted import PromptPropositionizer
 

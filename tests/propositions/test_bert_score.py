@@ -80,7 +80,8 @@ def test_it_equals_the_package(folder):
         warnings.simplefilter("ignore")
         from bert_score import score
 
-        # Below 0, which trained models do not give, the package takes padding for the nearest token.
+        # Below 0, which trained models do not give, the package takes padding for the nearest
+        # token.
         candidates = PREDICTED[:1] * len(REFERENCES)
         _, _, f1 = score(
             candidates, REFERENCES, model_type=str(folder), num_layers=2, use_fast_tokenizer=True

@@ -117,7 +117,8 @@ def test_what_is_no_cache_is_refused_and_left_as_it_is(tmp_path, make, message):
 def foreign(path, application_id=0, version=0):
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
-            f"CREATE TABLE users (name); PRAGMA application_id = {application_id}; PRAGMA user_version = {version}"
+            f"CREATE TABLE users (name); PRAGMA application_id = {application_id}; PRAGMA "
+            f"user_version = {version}"
         )
 
 

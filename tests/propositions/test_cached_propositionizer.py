@@ -86,10 +86,10 @@ def test_reports_tell_what_was_cached_and_what_may_be_mended(kept):
     failing = Batching(lambda unit: late if "Town 3 " in unit.text else facts(unit))
     first = decompose(passages(5), CachedPropositionizer(failing, kept))
     assert first.report == Report(5, 10, {"timed out": 1}, transient=1)
-    assert [unit.id for unit in first.retry] == ["p3"]
+    assert [unit.id for unit in first.transient_failures] == ["p3"]
     second = decompose([*passages(5), passage(1)], CachedPropositionizer(Batching(), kept))
     assert second.report == Report(6, 12, cached=5)
-    assert second.retry == []
+    assert second.transient_failures == []
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no memory"), KeyboardInterrupt(), SystemExit(3)])

@@ -1,4 +1,6 @@
-"""What a FlanT5Propositionizer runs on, what it is called, and what it says of models that it cannot run."""
+"""What a FlanT5Propositionizer runs on, what it is called, and what it says of models that it
+cannot run.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from factoid.propositions.protocol import NoPropositions
 A, B, C = "Ada wrote it.", "It is 5.5 m tall.", "Bo is a dog."
 AB = [A, B]
 
-READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `test_json_is_read_exactly_wherever_it_ends`
+# JSON, whole or cut off, over lines, fenced and in prose: see
+# `test_json_is_read_exactly_wherever_it_ends`
+READABLE = {
     "fenced, last bracket missing": (f'```json\n["{A}", "{B}"\n```', AB),
     "brackets in the prose around it": (f'As in [3], a list [JSON]: ["{A}", "{B}"] [sic]', AB),
     "quotes in the prose around it": (f'I read "the text": ["{A}", "{B}"] and "that" is it.', AB),
@@ -25,7 +27,8 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "reasoning with bullets": (f"<thinking>\n- {C}\n</thinking>\n- {A}\n- {B}", AB),
     "reasoning after some words": (f'Let me see. <reasoning>["{C}"]</reasoning> ["{A}", "{B}"]', AB),
     "reasoning in a channel": (
-        f'<|channel|>analysis<|message|>So ["{C}"]?<|end|><|start|>assistant<|channel|>final<|message|>["{A}", "{B}"]',
+        ('<|channel|>analysis<|message|>So '
+        f'["{C}"]?<|end|><|start|>assistant<|channel|>final<|message|>["{A}", "{B}"]'),
         AB,
     ),
     "reasoning in a channel without its marks": (f'analysisWe try ["{C}"].assistantfinal["{A}", "{B}"]', AB),
@@ -104,7 +107,8 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "escapes": (r'["caf\u00e9 \ud83d\ude00", "a\/b\\c\td"]', ["café 😀", "a/b\\c d"]),
     "escapes that JSON has not": (r'["It\'s 5\% \alpha.", "B."]', ["It's 5% \\alpha.", "B."]),
     "half a character": (r'["x\ud83dy", "B."]', ["x\ufffdy", "B."]),
-    "escaped control characters": (r'["Ada\u0000 wrote\u009f it.", "B."]', [A, "B."]),  # NUL ends a text for C and SQLite
+    # NUL ends a text for C and SQLite
+    "escaped control characters": (r'["Ada\u0000 wrote\u009f it.", "B."]', [A, "B."]),
     "control characters": ('["Ada\0wrote it.", "B."]', [A, "B."]),
     "control characters after bullets": ("- Ada\x1bwrote it.", [A]),  # what they do to a terminal
     "bullets": (f"- {A}\n- {B}\n", AB),

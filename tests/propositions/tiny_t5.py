@@ -29,7 +29,9 @@ TRAINED_STUCK = 12  # repetitions that the model has learned for `STUCK`; it kno
 
 
 def train(folder):
-    """Write a T5 of one layer that has learned what these tests ask it, on one core, which is enough for it."""
+    """Write a T5 of one layer that has learned what these tests ask it, on one core, which is
+    enough for it.
+    """
     import torch
     import transformers
 
@@ -58,7 +60,9 @@ def train(folder):
 
 
 def random_model(seed: int, kind: str = "t5"):
-    """Return a model with random weights of random spread: some ramble, some repeat themselves, some end soon."""
+    """Return a model with random weights of random spread: some ramble, some repeat themselves,
+    some end soon.
+    """
     import torch
     import transformers
 
@@ -109,7 +113,9 @@ def padded(inputs):
 
 
 def greedy(model, inputs, max_new_tokens):
-    """Return what transformers' own greedy search writes: tokens without the end, and whether there was none."""
+    """Return what transformers' own greedy search writes: tokens without the end, and whether there
+    was none.
+    """
     import torch
 
     ids, mask = padded(inputs)

@@ -16,7 +16,8 @@ from factoid.vectors.vector_index import membership
 class StubIndex:
     """Brute force over vectors by id.
 
-    `exact` says so; an index that is not exact finds only the ids in `seen`. `noise` makes scores those of a lossy one.
+    `exact` says so; an index that is not exact finds only the ids in `seen`. `noise` makes scores
+    those of a lossy one.
     """
 
     ids: np.ndarray

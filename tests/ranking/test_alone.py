@@ -1,4 +1,6 @@
-"""Units compared alone, and their parents, against brute force: every filter, every k, whatever the index is like."""
+"""Units compared alone, and their parents, against brute force: every filter, every k, whatever the
+index is like.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ ALONE = Weights(0, 0)
 
 @st.composite
 def cases(draw):
-    """Units that share vectors, orphans that are their own parents, crowded parents, gaps between ids."""
+    """Units that share vectors, orphans that are their own parents, crowded parents, gaps
+    between ids.
+    """
     vectors = {
         2 * own + 5: vector
         for own, vector in enumerate(draw(st.lists(VECTOR, min_size=1, max_size=25)))

@@ -40,7 +40,7 @@ class ScriptedLexical:
     def places(self, rows):
         return rows
 
-    def shares(self, query, places):
+    def relative_scores(self, query, places):
         scores = np.array([self.values[query].get(row, 0) for row in places.tolist()], np.float32)
         return scores / np.float32(FULL[query])
 

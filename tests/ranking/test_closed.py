@@ -1,4 +1,6 @@
-"""Closed passages score by their allowed units alone: as if they had no vector and no words of their own."""
+"""Closed passages score by their allowed units alone: as if they had no vector and no words of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,9 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
 
 
 def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
-    """A document's near units are all in a closed passage; its open passage is far from the query."""
+    """A document's near units are all in a closed passage; its open passage is far from the
+    query.
+    """
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
     monkeypatch.setattr(blend, "_FOUND", 1)
     near = [(row, row, 100, 7, 0) for row in range(80)]

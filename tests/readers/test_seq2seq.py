@@ -42,7 +42,9 @@ def folder(tmp_path_factory):
 
 
 def by_hand(folder, inputs, limit=64, steps=20):
-    """Encode each input alone, put their vectors behind each other, and take the likeliest tokens one by one."""
+    """Encode each input alone, put their vectors behind each other, and take the likeliest tokens
+    one by one.
+    """
     model = transformers.T5ForConditionalGeneration.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     states = []

@@ -144,7 +144,8 @@ def test_print(visit):
     made.page.emulate_media(media="print")
     assert made.page.locator(".filters").is_hidden()
     assert made.page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
-    # Nothing is wider than a sheet of Letter on its side: 279 mm less margins of 10 mm, of 96 dots per inch.
+    # Nothing is wider than a sheet of Letter on its side: 279 mm less margins of 10 mm, of 96 dots
+    # per inch.
     made.page.set_viewport_size({"width": 979, "height": 700})
     widest = """() => Math.max(...[...document.querySelectorAll("table, svg, p, pre")].map(e => e.getBoundingClientRect().right))"""
     assert made.page.evaluate(widest) <= 979

@@ -35,23 +35,22 @@ def test_parts_are_the_text_and_facts_point_at_their_source(store):
     }
     for passage in view.passages:
         assert (
-            "".join(part.text for part in passage.parts)
-            == document.text[passage.start : passage.end]
+            "".join(run.text for run in passage.runs) == document.text[passage.start : passage.end]
         )
         for fact in passage.facts:
             source = "".join(
-                part.text for part in passage.parts if str(fact.number) in part.units.split()
+                run.text for run in passage.runs if str(fact.number) in run.units.split()
             )
             start = document.text.index(source, passage.start)
             assert (fact.kind, fact.text, start, start + len(source)) in spans
-            assert str(fact.number) in passage.parts[fact.part - 1].units.split()
+            assert str(fact.number) in passage.runs[fact.run - 1].units.split()
 
 
 def test_nothing_of_the_document_is_left_out(store):
     view = view_document(store, "vasa")
     [document] = store.documents(["vasa"])
     texts = [
-        passage.before + "".join(part.text for part in passage.parts) for passage in view.passages
+        passage.before + "".join(run.text for run in passage.runs) for passage in view.passages
     ]
     assert "".join("".join([*texts, view.after]).split()) == "".join(document.text.split())
     assert all(passage.is_heading for passage in view.passages if passage.before)

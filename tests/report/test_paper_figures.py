@@ -27,7 +27,8 @@ def test_figures_are_written_twice_alike(tmp_path):
 def test_lines_are_where_the_numbers_are(tmp_path):
     write_figures(comparison(9), tmp_path)
     svg = (tmp_path / "words.svg").read_text(encoding="utf-8")
-    # "facts" answer 6 of 9 questions within 25 words already: a level line; passages none before 100.
+    # "facts" answer 6 of 9 questions within 25 words already: a level line; passages none before
+    # 100.
     [line] = re.findall(
         r'<path d="(M[^"]+)" clip-path[^>]*style="fill: none; stroke-dasharray[^"]*stroke: #a84300',
         svg,

@@ -65,6 +65,9 @@ def test_adding_documents_again_changes_nothing(store):
     assert add(store, PISA, OSLO, OSLO) == AddReport(documents=0, unchanged=2)
     assert (store.ids(), store.counts(), len(PROPOSITIONIZER.calls)) == (rows, first.units, calls)
     assert add(store, replace(OSLO, metadata=dict(OSLO.metadata))).unchanged == 1
+    changed = replace(OSLO, text="Oslo lies at a fjord.")
+    report = add(store, OSLO, changed)  # the later one wins
+    assert (report.documents, report.unchanged) == (1, 0)
 
 
 def test_a_changed_document_replaces_the_old_one_with_all_its_units(store):

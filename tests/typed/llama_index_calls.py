@@ -1,4 +1,6 @@
-"""Calls that a type checker must understand, and, in lines that end in `# wrong`, those that it must refuse."""
+"""Calls that a type checker must understand, and, in lines that end in `# wrong`, those that it
+must refuse.
+"""
 
 from __future__ import annotations
 

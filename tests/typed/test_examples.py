@@ -1,4 +1,6 @@
-"""All examples pass both type checkers in their strictest or usual mode, as do small programs of users."""
+"""All examples pass both type checkers in their strictest or usual mode, as do small programs of
+users.
+"""
 
 from __future__ import annotations
 

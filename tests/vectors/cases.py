@@ -34,7 +34,9 @@ KINDS = {
 
 
 def clustered(count=COUNT, dim=DIM, *, seed=0):
-    """Vectors around the same 60 centres for every seed, of lengths that differ, and ids that are not positions."""
+    """Vectors around the same 60 centres for every seed, of lengths that differ, and ids that are
+    not positions.
+    """
     centres = np.random.default_rng(100).normal(size=(60, dim))
     rng = np.random.default_rng(seed)
     vectors = centres[rng.integers(0, 60, count)] + rng.normal(0, 0.5, (count, dim))
@@ -43,7 +45,9 @@ def clustered(count=COUNT, dim=DIM, *, seed=0):
 
 
 def make_index(kind, similarity="inner_product", dim=DIM):
-    """Return an index that had all vectors in two steps and lost some of both, and the ids and vectors that are left."""
+    """Return an index that had all vectors in two steps and lost some of both, and the ids and
+    vectors that are left.
+    """
     from factoid.vectors import VectorIndex
 
     index = VectorIndex(dim, kind=kind, similarity=similarity)

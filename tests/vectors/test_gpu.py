@@ -1,4 +1,6 @@
-"""Searching on GPUs, against the CPU: on those that are there, and on stand-ins that refuse what FAISS's refuse."""
+"""Searching on GPUs, against the CPU: on those that are there, and on stand-ins that refuse what
+FAISS's refuse.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,10 @@ def cards(request, monkeypatch):
 
 @pytest.fixture
 def agree(cards, caplog):
-    """Return what compares results with the CPU's. No GPU may fail unseen: what fails there is searched on the CPU."""
+    """Return what compares results with the CPU's.
+
+    No GPU may fail unseen: what fails there is searched on the CPU.
+    """
 
     def agree(results, expected):
         (scores, ids), (cpu_scores, cpu_ids) = results, expected

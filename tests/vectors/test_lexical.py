@@ -59,7 +59,7 @@ def test_scores_are_those_of_bm25(texts, query, rows):
     oracle = bm25(query, texts)
     np.testing.assert_allclose(list(scores(index, query).values()), oracle, rtol=1e-5)
     chosen = np.array(sorted(row for row in rows if row < len(texts)), np.int64)
-    shares = index.shares(query, index.places(chosen))
+    shares = index.relative_scores(query, index.places(chosen))
     weights = [
         math.log(1 + (len(texts) - count + 0.5) / (count + 0.5))
         for count in frequencies(query, texts)
@@ -75,11 +75,11 @@ def frequencies(query, texts):
 
 def test_a_share_is_of_the_words_of_the_query_whatever_other_texts_have():
     index = filled(["a heron", "a tern", "a tern, a heron, a gull", *["an owl"] * 20])
-    [alone] = index.shares("heron tern", index.places(np.array([0])))
-    beside = index.shares("heron tern", index.places(np.array([0, 1, 2])))
+    [alone] = index.relative_scores("heron tern", index.places(np.array([0])))
+    beside = index.relative_scores("heron tern", index.places(np.array([0, 1, 2])))
     assert alone == beside[0]
     assert beside[0] < beside[2] < 1
-    [with_unknown] = index.shares("heron tern kestrel", index.places(np.array([0])))
+    [with_unknown] = index.relative_scores("heron tern kestrel", index.places(np.array([0])))
     assert with_unknown < alone
 
 
@@ -90,7 +90,9 @@ def test_a_share_is_of_the_words_of_the_query_whatever_other_texts_have():
     st.integers(1, 4),
 )
 def test_scores_do_not_depend_on_how_an_index_came_about(steps, query, block):
-    """Rows come, go and come again, in blocks of any size, through files and without them: only what is there counts."""
+    """Rows come, go and come again, in blocks of any size, through files and without them: only
+    what is there counts.
+    """
     index, texts = LexicalIndex(""), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("factoid.vectors.lexical._BLOCK", block)
@@ -114,7 +116,10 @@ def test_removed_rows_are_never_found_and_a_row_can_come_again():
     index = filled(["a heron", "a tern", "a heron and a tern", "an owl", "an owl"])
     index.update(np.array([0, 77]), NOTHING, [])
     assert matching(index, "heron") == [2]
-    assert index.shares("heron", index.places(np.array([0, 2, 99]))).tolist()[::2] == [0, 0]
+    assert index.relative_scores("heron", index.places(np.array([0, 2, 99]))).tolist()[::2] == [
+        0,
+        0,
+    ]
     index.update(np.array([2]), np.array([0]), ["a kestrel"])
     assert len(index) == 4
     assert matching(index, "heron") == []
@@ -123,7 +128,7 @@ def test_removed_rows_are_never_found_and_a_row_can_come_again():
 
 def test_an_index_without_texts_finds_nothing():
     index = LexicalIndex()
-    assert index.shares("heron", np.array([-1, -1])).tolist() == [0, 0]
+    assert index.relative_scores("heron", np.array([-1, -1])).tolist() == [0, 0]
     assert LexicalIndex.from_arrays("en", index.arrays()).rows.tolist() == []
 
 

@@ -1,4 +1,6 @@
-"""An exact index against a dict and brute force: ids, ties, bad input, filters, threads, and scores on several cores."""
+"""An exact index against a dict and brute force: ids, ties, bad input, filters, threads, and scores
+on several cores.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The installed wheel with [langchain,cpu]: the user's own embeddings, and no torch. Run by .ci/run."""
+"""The installed wheel with [langchain,cpu]: the user's own embeddings, and no torch.
+
+Run by .ci/run.
+"""
 # ruff: noqa: T201
 
 import hashlib

@@ -1,6 +1,7 @@
 """Train the English tagger and parser that factoid ships, and write it with its scores and licence.
 
-    python tools/train_parser --ewt ../shared/data/ud-english-ewt --pud ../shared/data/ud-english-pud
+    python tools/train_parser --ewt ../shared/data/ud-english-ewt \
+        --pud ../shared/data/ud-english-pud
 
 Trains on UD English EWT (train and dev) and PUD; every second Wikipedia document of PUD picks the
 best step; EWT test is only scored. About 35 minutes on one core. Sentence ends are given, as they
@@ -28,7 +29,10 @@ META = {
     "name": "factoid_syntax",
     "version": "1.0.0",
     "spacy_version": ">=3.8.0,<4.0.0",
-    "description": "Small English tagger and dependency parser (Universal Dependencies) for splitting sentences.",
+    "description": (
+        "Small English tagger and dependency parser (Universal Dependencies) for splitting "
+        "sentences."
+    ),
     "license": "CC BY-SA 4.0",
     "author": "the factoid authors",
     "sources": [

@@ -38,7 +38,8 @@ def sentences(path: Path) -> Iterator[tuple[str, Rows]]:
             rows.append(line.split("\t"))
         elif not line and rows:
             yield name, rows
-            name, rows = "", []
+            name = ""
+            rows = []
     if rows:
         yield name, rows
 
@@ -94,7 +95,8 @@ def _is_name(row: list[str]) -> bool:
 
 
 def _crossed(random: Random, names: Sequence[str]) -> str:
-    first, second = random.choice(names), random.choice(names)
+    first = random.choice(names)
+    second = random.choice(names)
     return first[: max(2, len(first) // 2)] + second[len(second) // 2 :]
 
 

@@ -18,10 +18,12 @@ from typer.core import TyperGroup
 
 from factoid.cli import (
     articles,
+    build,
     compare,
     documents,
     index,
     inspect,
+    load,
     mcp,
     propositions,
     reproduce,
@@ -63,7 +65,9 @@ app.add_typer(store.app, name="store")
 app.add_typer(reproduce.app, name="reproduce")
 for _command in (
     index.index,
+    build.build,
     search.search,
+    load.load,
     tune.tune,
     mcp.mcp,
     compare.compare,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from factoid.evaluate.comparison import Comparison
     from factoid.evaluate.questions import Question
     from factoid.evaluate.settings import Setting
+    from factoid.propositions import Contextualizer
     from factoid.readers import Reader
     from factoid.units import Document
 
@@ -184,7 +185,7 @@ def compare(
         _write_questions(
             questions, corpus, asking.write_questions, reading, splitting, output, dry=dry_run
         )
-    asked = _evenly_spread(_questions(questions, reading), sample)
+    asked = opts.evenly_spread(_questions(questions, reading), sample)
 
     def before(checks: Sequence[Check], estimate: Estimate) -> None:
         if not output.quiet or dry_run:
@@ -200,6 +201,7 @@ def compare(
         settings,
         encoder=opts.make_encoder(encoder),
         propositionizer=opts.make_propositionizer(splitting),
+        contextualizer=_contextualizer(settings, splitting),
         reader=_reader(asking.reader, splitting, output),
         read=asking.read_words or READ,
         baseline=baseline,
@@ -241,7 +243,7 @@ def _write_questions(
 ) -> None:
     """Let a chat model write questions into a file."""
     from factoid.evaluate.chat import ChatModel
-    from factoid.evaluate.written import to_records, write_questions
+    from factoid.evaluate.written_questions import to_records, write_questions
 
     if file.exists():
         raise InvalidInputError(
@@ -281,36 +283,29 @@ def _reader(name: str | None, splitting: opts.Splitting, output: opts.Output) ->
     return CausalReader(name)
 
 
+def _contextualizer(
+    settings: Sequence[Setting], splitting: opts.Splitting
+) -> Contextualizer | None:
+    """Return the chat model of --model if a setting needs contexts, else None."""
+    from factoid.evaluate.chat import ChatModel
+    from factoid.propositions import PromptContextualizer
+
+    if not any(setting.contexts for setting in settings):
+        return None
+    client, model = opts.make_client(splitting, '--setting "in context" --model NAME')
+    chat = ChatModel(client, model, temperature=splitting.temperature)
+
+    def complete(prompt: str) -> str:
+        [answer] = chat.complete([prompt])
+        return answer
+
+    return PromptContextualizer(complete, name=model)
+
+
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
-    """Return the documents of files and folders, or of data sets that hold some."""
     from factoid.evaluate.questions import read_corpus
-    from factoid.files.readers import read_documents
 
-    documents = []
-    others = []
-    for path in corpus:
-        of_set = read_corpus(path, reading.limits)
-        if of_set is None:
-            others.append(path)
-        else:
-            documents += of_set
-    if others:
-        documents += read_documents(
-            others, follow_links=reading.follow_links, limits=reading.limits
-        )
-    return documents
-
-
-def _evenly_spread(questions: list[Question], count: int | None) -> list[Question]:
-    """Return so many questions, or all of them for None."""
-    if count is None or count >= len(questions):
-        return questions
-    if count < 1:
-        raise InvalidInputError(f"--sample must be at least 1, got {count}")
-    sample = []
-    for number in range(count):
-        sample.append(questions[number * len(questions) // count])
-    return sample
+    return opts.read_corpora(corpus, reading, read_corpus)
 
 
 def _settings(names: list[str] | None, chunk: int) -> list[Setting]:

@@ -101,7 +101,7 @@ def index(
     from factoid.store import UnitStore
 
     started = time.perf_counter()
-    encoded = _read_granularities(granularities)
+    encoded = read_granularities(granularities)
     propositionizer = None
     if encoded is None or Granularity.PROPOSITION in encoded:
         propositionizer = opts.make_propositionizer(splitting)
@@ -116,7 +116,7 @@ def index(
         granularities=encoded,
         index=kind,
         similarity=similarity,
-        embed_metadata=_read_keys(embed_metadata),
+        embed_metadata=read_keys(embed_metadata),
         embed_template=embed_template,
         late_chunking=late_chunking,
     ) as opened:
@@ -155,14 +155,14 @@ def index(
         )
 
 
-def _read_keys(text: str | None) -> list[str] | None:
+def read_keys(text: str | None) -> list[str] | None:
     """Return the keys of metadata that an option lists; None if they are up to the store."""
     if text is None:
         return None
     return list(filter(None, map(str.strip, text.split(","))))
 
 
-def _read_granularities(text: str | None) -> list[Granularity] | None:
+def read_granularities(text: str | None) -> list[Granularity] | None:
     """Return the granularities that an option lists; None if they are up to the store."""
     if text is None:
         return None

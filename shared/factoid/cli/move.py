@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
+from factoid._optional import require
 from factoid.cli import options as opts
 from factoid.cli.options import argument
 from factoid.errors import InvalidInputError
@@ -60,6 +61,36 @@ def is_import(name: str) -> bool:
     """Return whether a name is that of an object in a module."""
     module, _, attribute = name.partition(":")
     return attribute.isidentifier() and all(map(str.isidentifier, module.split(".")))
+
+
+def is_address(name: str) -> bool:
+    """Return whether a name is the address of a vector store."""
+    return "://" in name
+
+
+def vector_store(name: str, encoder: str = "", dim: int | None = None) -> ExistingStore:
+    """Return the vector store at a place of the user's code, or at an address.
+
+    Args:
+        name: The place, or the address.
+        encoder: The name of what made the vectors of a store at an address: it is not loaded.
+        dim: Their dimension, for a collection that is to be made.
+
+    Raises:
+        InvalidInputError: There is no such object, or no store is known by such an address.
+        MissingDependencyError: A package is not installed.
+    """
+    if is_import(name):
+        return imported_store(name)
+    from factoid.scale.load import NamedEncoder
+
+    require("langchain_core", extra="langchain")
+    addresses = import_module("langchain_factoid.addresses")
+    vectors = addresses.vectorstore_at(name, NamedEncoder(encoder), dim)
+    existing: ExistingStore = (
+        import_module("langchain_factoid").MultiGranularRetriever(vectorstore=vectors).existing
+    )
+    return existing
 
 
 def imported_store(name: str) -> ExistingStore:

@@ -6,11 +6,11 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import partial, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from factoid.encode import Encoder
     from factoid.propositions import PromptPropositionizer, Propositionizer
     from factoid.store import UnitStore
+    from factoid.units import Document
+
+T = TypeVar("T")
 
 
 def argument(metavar: str | None, meaning: str, **further: Any) -> Any:
@@ -295,6 +298,44 @@ def read_passages(
     split = partial(split_passages, words=words, min_words=least)
     passages = chain.from_iterable(map(split, documents))
     return tracked(passages, show=progress, unit=" passages")
+
+
+def read_corpora(
+    paths: Sequence[str],
+    reading: Reading,
+    read_corpus: Callable[[str, ReadLimits], list[Document] | None],
+) -> list[Document]:
+    """Return the documents of files and folders, or of data sets that hold some.
+
+    `read_corpus` returns those of a data set, and None for other paths.
+    """
+    from factoid.files.readers import read_documents
+
+    documents: list[Document] = []
+    others = []
+    for path in paths:
+        of_set = read_corpus(path, reading.limits)
+        if of_set is None:
+            others.append(path)
+        else:
+            documents += of_set
+    if others:
+        documents += read_documents(
+            others, follow_links=reading.follow_links, limits=reading.limits
+        )
+    return documents
+
+
+def evenly_spread(rows: list[T], count: int | None) -> list[T]:
+    """Return so many rows, or all of them for None: what `--sample` takes."""
+    if count is None or count >= len(rows):
+        return rows
+    if count < 1:
+        raise InvalidInputError(f"--sample must be at least 1, got {count}")
+    sample = []
+    for number in range(count):
+        sample.append(rows[number * len(rows) // count])
+    return sample
 
 
 def min_words(words: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from factoid.late_interaction import AnyGranularityRanker
     from factoid.readers import Reader
     from factoid.store import UnitStore
-
-T = TypeVar("T")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -191,7 +189,7 @@ def agrame(
         judge = None
         if nli is not None:
             judge = NliModel(nli)
-        texts = _sampled(list(read_cited(answers)), sample)
+        texts = opts.evenly_spread(list(read_cited(answers)), sample)
         tables.append(reproduce_citations(texts, _last(rankers), judge=judge))
     if not tables:
         raise InvalidInputError(
@@ -330,24 +328,13 @@ def _documents(
 ) -> list[Document]:
     """Return the documents of files and folders, or those that come with the questions."""
     from factoid.evaluate.datasets import read_dataset_corpus
-    from factoid.files.readers import read_documents
 
-    named = list(corpus or ())
-    documents: list[Document] = []
-    if not named:
+    if corpus:
+        documents = opts.read_corpora(corpus, reading, read_dataset_corpus)
+    else:
+        documents = []
         for _, file in _pairs("--questions", questions):
-            documents += read_dataset_corpus(file, limits=reading.limits) or []
-    others = []
-    for path in named:
-        of_set = read_dataset_corpus(path, limits=reading.limits)
-        if of_set is None:
-            others.append(path)
-        else:
-            documents += of_set
-    if others:
-        documents += read_documents(
-            others, follow_links=reading.follow_links, limits=reading.limits
-        )
+            documents += read_dataset_corpus(file, reading.limits) or []
     if not documents:
         raise InvalidInputError(
             "there is no corpus: name files or folders with texts (only SQuAD and FactoidQA come "
@@ -367,19 +354,7 @@ def _questions(
         asked.setdefault(name, []).extend(read_dataset(file, limits=reading.limits))
     if not asked:
         raise InvalidInputError("expected --questions NAME=FILE, as in NQ=nq-test.csv")
-    return {name: _sampled(rows, sample) for name, rows in asked.items()}
-
-
-def _sampled(rows: list[T], count: int | None) -> list[T]:
-    """Return so many rows, evenly spread, or all for None."""
-    if count is None or count >= len(rows):
-        return rows
-    if count < 1:
-        raise InvalidInputError(f"--sample must be at least 1, got {count}")
-    sample = []
-    for number in range(count):
-        sample.append(rows[number * len(rows) // count])
-    return sample
+    return {name: opts.evenly_spread(rows, sample) for name, rows in asked.items()}
 
 
 def _pairs(name: str, values: Sequence[str] | None) -> Iterator[tuple[str, str]]:

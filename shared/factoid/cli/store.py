@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from factoid.cli import options as opts
-from factoid.cli.move import imported_store, is_import, move
+from factoid.cli.move import is_address, is_import, move, vector_store
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, StoreError
 from factoid.terminal import count
@@ -39,7 +39,9 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
 
 
 def verify(
-    store: Annotated[str, argument("DIR", "The store, or module:name of a vector store.")],
+    store: Annotated[
+        str, argument("DIR", "The store; or module:name, or the address, of a vector store.")
+    ],
     repair: Annotated[
         bool,
         option(
@@ -55,10 +57,10 @@ def verify(
 
     Of a vector store of another make, check that its rows follow the metadata contract.
     """
-    if is_import(store):
+    if is_import(store) or is_address(store):
         if repair:
             raise InvalidInputError("--repair is for stores in a folder: add the documents again")
-        problems = imported_store(store).verify()
+        problems = vector_store(store).verify()
         output.print({"problems": problems, "left": problems}, "\n".join(problems) or "all is well")
         if problems:
             raise StoreError(f"{store} has {count(len(problems), 'problem')}")

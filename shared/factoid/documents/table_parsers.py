@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from factoid._optional import require
 from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_number
 from factoid.errors import InvalidInputError
-from factoid.files.markup import without_many_attributes
+from factoid.files.safe_markup import without_many_attributes
 from factoid.sentences import Span
 from factoid.text.inline import inline
 from factoid.text.markdown import block_tokens

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from factoid.context import pack_context
-from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, encoded_text
+from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, encoded_text, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import exact_match, f1
 from factoid.evaluate.checks import Check, check_answers, check_questions, check_truncation
@@ -28,8 +28,9 @@ from factoid.evaluate.vector_cache import VectorCache
 from factoid.files.atomic import write_file
 from factoid.files.lines import parse_json, read_whole
 from factoid.progress import tracked
-from factoid.propositions import Propositionizer, SyntaxPropositionizer
+from factoid.propositions import Contextualizer, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
+from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, checked_contexts
 from factoid.propositions.decompose import decompose
 from factoid.readers.reader import Reader
 from factoid.split import MIN_WORDS, split_passages, split_sentences
@@ -47,6 +48,7 @@ _BATCH = 128  # questions
 _FEW = 5  # results whose words are counted
 _SAMPLE = 24  # passages that the cost is measured on
 _TOKENS = 4 / 3  # of an English word
+_WORDS_OF_CONTEXT = 25  # about, of a sentence
 _AROUND = 80  # characters around a source
 _LONGEST = 600  # characters of a shown text
 _FLOAT = 4  # bytes
@@ -62,6 +64,7 @@ class Estimate:
         tokens: In them, about: four thirds of the words.
         seconds: For propositions, vectors and reading, as measured on a sample.
         money: For the tokens, in the currency of the price; None without one.
+        contexts: Sentences of context that a model writes; 0 without such a setting.
         readings: Answers of the reader; 0 without one.
         words_read: In the contexts of these answers, at most.
     """
@@ -71,6 +74,7 @@ class Estimate:
     tokens: int
     seconds: float
     money: float | None
+    contexts: int = 0
     readings: int = 0
     words_read: int = 0
 
@@ -80,6 +84,9 @@ class Estimate:
         if minutes:
             took = f"{minutes} min {seconds} s"
         text = f"about {self.texts:,} texts of {self.tokens:,} tokens to encode, "
+        if self.contexts:
+            text += f"{self.contexts:,} sentences of context to write, whose time is not in the "
+            text += "estimate, "
         if self.readings:
             text += f"{self.readings:,} answers of the reader from {self.words_read:,} words, "
         text += f"{took} from cold"
@@ -106,6 +113,7 @@ class Bench:
         *,
         encoder: Encoder | Mapping[str, Encoder],
         propositionizer: Propositionizer | None = None,
+        contextualizer: Contextualizer | None = None,
         reader: Reader | None = None,
         read: Sequence[int] = READ,
         words: int = PASSAGE_WORDS,
@@ -120,7 +128,9 @@ class Bench:
         if not isinstance(encoder, Mapping):
             encoder = {"": encoder}
         self._encoders = dict(encoder)
-        check_settings(self.settings, list(self._encoders))
+        check_settings(
+            self.settings, list(self._encoders), has_contextualizer=contextualizer is not None
+        )
         self._by_id = {document.id: document for document in documents}
         self.documents = list(self._by_id.values())
         if not any(document.text.strip() for document in self.documents):
@@ -128,6 +138,7 @@ class Bench:
         if propositionizer is None:
             propositionizer = SyntaxPropositionizer()
         self._propositionizer = propositionizer
+        self._contextualizer = contextualizer
         self._words = words
         self._cache: Path | None = None
         if cache is not None:
@@ -163,8 +174,9 @@ class Bench:
         self._key = self._hashes()
         self._passages: list[Unit] | None = None
         self._propositions: tuple[list[Unit], float] | None = None
+        self._contextual: tuple[list[Unit], float] | None = None
         self._caches: dict[str, VectorCache] = {}
-        self._stores: dict[tuple[str, str, int], UnitStore] = {}
+        self._stores: dict[tuple[str, str, int, bool], UnitStore] = {}
         self._queries: dict[str, Vectors] = {}
         self.checks = self._checks(questions, golds)
 
@@ -210,6 +222,7 @@ class Bench:
             "settings": content_id(settings),
             "encoders": encoders,
             "propositionizer": self._key["propositionizer"],
+            "contextualizer": self._name_of_contextualizer(),
             "reader": self._name_of_reader(),
             "words of a passage": self._words,
             "documents": len(self.documents),
@@ -253,13 +266,15 @@ class Bench:
             count += characters / size
             tokens += _TOKENS * scale * words_of_passages
         seconds_of_a_word = 0.0
+        # Passages with contexts are encoded once more, with about a sentence each.
+        contexts = 0
+        if any(setting.contexts for setting in self.settings):
+            contexts = len(passages)
+            count += contexts
+            tokens += _TOKENS * (scale * words_of_passages + _WORDS_OF_CONTEXT * contexts)
         names = self._names_of_encoders()
         for name in names:
-            encoder = self._encoder(name).encoder
-            encoder.encode_units(texts[:1])  # loads its model
-            began = time.perf_counter()
-            encoder.encode_units(texts)
-            seconds_of_a_word += (time.perf_counter() - began) / max(words, 1)
+            seconds_of_a_word += self._encoding_seconds(name, texts) / max(words, 1)
         readings, words_read, reading_seconds = self._reading_cost()
         seconds = seconds * scale + seconds_of_a_word * tokens / _TOKENS
         count *= len(names)
@@ -273,9 +288,18 @@ class Bench:
             round(tokens),
             seconds + reading_seconds,
             money,
+            contexts,
             readings,
             words_read,
         )
+
+    def _encoding_seconds(self, name: str, texts: Sequence[str]) -> float:
+        """Return the seconds that an encoder takes for some texts, once its model is loaded."""
+        encoder = self._encoder(name).encoder
+        encoder.encode_units(texts[:1])
+        began = time.perf_counter()
+        encoder.encode_units(texts)
+        return time.perf_counter() - began
 
     def _reading_cost(self) -> tuple[int, int, float]:
         """Return how often a reader is asked, from how many words, and how long it may take."""
@@ -329,6 +353,8 @@ class Bench:
             return tried, tuple(map(answer_of, record["answers"]))
         if Granularity.PROPOSITION in setting.vector_kinds:
             self._decomposed()
+        if setting.contexts:
+            self._in_context()
         store = self._store(setting)
         # The first search builds indexes, and encodes the questions.
         everyone = range(len(self.questions))
@@ -428,6 +454,8 @@ class Bench:
                 seconds += encoder.seconds(texts)
         if Granularity.PROPOSITION in kinds:
             seconds += self._decomposed()[1]
+        if setting.contexts:
+            seconds += self._in_context()[1]
         # A search for finer units compares those; passages are one part of its score.
         compared = list(kinds)
         if not kinds:
@@ -456,7 +484,11 @@ class Bench:
             return [[piece.text for piece in pieces]]
         texts = []
         for kind in kinds:
+            template = EMBED_TEMPLATE
             units = self._split()
+            if kind is Granularity.PASSAGE and setting.contexts:
+                template = with_metadata(EMBED_TEMPLATE, [CONTEXT])
+                units = self._in_context()[0]
             if kind is Granularity.SENTENCE:
                 sentences: list[Unit] = []
                 for passage in units:
@@ -464,7 +496,7 @@ class Bench:
                 units = sentences
             if kind is Granularity.PROPOSITION:
                 units = self._decomposed()[0]
-            texts.append(list(map(encoded_text, units)))
+            texts.append([encoded_text(unit, template) for unit in units])
         return texts
 
     # -- Searching --
@@ -574,6 +606,44 @@ class Bench:
             self._propositions = (list(distinct.values()), seconds)
         return self._propositions
 
+    def _in_context(self) -> tuple[list[Unit], float]:
+        """Return passages with their contexts, and the seconds that these took."""
+        if self._contextual is None:
+            contextualizer = self._contextualizer
+            if contextualizer is None:
+                raise InvalidInputError("contexts need a contextualizer")
+            if self._cache is not None:
+                file = self._cache / "contexts.sqlite"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                contextualizer = CachedContextualizer(contextualizer, file)
+            by_document: dict[str, list[Unit]] = {}
+            for passage in self._split():
+                by_document.setdefault(passage.document_id, []).append(passage)
+            began = time.perf_counter()
+            contextual = []
+            for document_id, passages in tracked(
+                by_document.items(),
+                show=self._progress,
+                unit=" documents",
+                total=len(by_document),
+                desc="contexts",
+            ):
+                document = self._by_id[document_id]
+                texts = checked_contexts(contextualizer, document, passages)
+                for passage, text in zip(passages, texts, strict=True):
+                    metadata = {**passage.metadata}
+                    if text:
+                        metadata[CONTEXT] = text
+                    contextual.append(replace(passage, metadata=metadata))
+            seconds = time.perf_counter() - began
+            record = self._read("contexts")
+            if record is None:
+                self._write("contexts", {"seconds": seconds})
+            else:
+                seconds = record["seconds"]
+            self._contextual = (contextual, seconds)
+        return self._contextual
+
     def _encoder(self, name: str) -> VectorCache:
         if name not in self._encoders:
             name = next(iter(self._encoders))
@@ -586,12 +656,13 @@ class Bench:
 
     def _store(self, setting: Setting) -> UnitStore:
         """Return a store with what a setting searches; our settings with one encoder share it."""
-        key = (setting.encoder, "ours", 0)
+        key = (setting.encoder, "ours", 0, setting.contexts)
         if setting.is_foreign:
-            key = (setting.encoder, setting.units, setting.size)
+            key = (setting.encoder, setting.units, setting.size, False)
         if key in self._stores:
             return self._stores[key]
         has_vectors = True
+        embed_metadata = []
         if setting.is_foreign:
             units = chunks(self.documents, setting.units, setting.size)
             template = "{text}"
@@ -600,7 +671,8 @@ class Bench:
             template = EMBED_TEMPLATE
             vector_kinds: set[Granularity] = set()
             for other in self.settings:
-                if other.encoder == setting.encoder and not other.is_foreign:
+                is_alike = other.encoder == setting.encoder and other.contexts == setting.contexts
+                if is_alike and not other.is_foreign:
                     vector_kinds.update(other.vector_kinds)
             has_vectors = bool(vector_kinds)
             vector_kinds.add(Granularity.PASSAGE)
@@ -608,7 +680,11 @@ class Bench:
             propositions: list[Unit] = []
             if Granularity.PROPOSITION in kinds:
                 propositions, _ = self._decomposed()
-            units = assemble(self._split(), propositions, kinds)
+            passages = self._split()
+            if setting.contexts:
+                passages, _ = self._in_context()
+                embed_metadata = [CONTEXT]
+            units = assemble(passages, propositions, kinds)
         encoder = None
         vectors: list[None] | None = [None] * len(units)
         if has_vectors:
@@ -618,6 +694,7 @@ class Bench:
             encoder=encoder,
             granularities=kinds,
             embed_template=template,
+            embed_metadata=embed_metadata,
             index="Flat",  # exact: an approximate index would blur what is compared
             progress=False,
         )
@@ -664,9 +741,17 @@ class Bench:
         numbers = ", ".join(map(str, self._read_words))
         return f"{self._reader.name}, from {numbers} words"
 
+    def _name_of_contextualizer(self) -> str:
+        """Return the name of the contextualizer if a setting has contexts, else ""."""
+        if self._contextualizer is None or not any(each.contexts for each in self.settings):
+            return ""
+        return self._contextualizer.name
+
     def _result_key(self, setting: Setting) -> str:
         record = {**setting.record(), "encoder": self._name_of(setting.encoder)}
         key = {**self._key, "reader": self._name_of_reader()}
+        if setting.contexts:
+            key["contextualizer"] = self._name_of_contextualizer()
         return content_id(_FORMAT, version("factoid"), key, self._words, record)
 
     def _path(self, name: str) -> Path | None:
@@ -674,10 +759,8 @@ class Bench:
         if self._cache is None:
             return None
         names = sorted(map(self._name_of, self._encoders))
-        of_reader = self._name_of_reader()
-        key = content_id(
-            _FORMAT, version("factoid"), self._key, self._words, names, of_reader, name
-        )
+        others = (self._name_of_reader(), self._name_of_contextualizer())
+        key = content_id(_FORMAT, version("factoid"), self._key, self._words, names, others, name)
         return self._cache / "results" / f"{key}.json"
 
     def _read(self, name: str) -> Any:

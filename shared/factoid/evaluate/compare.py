@@ -17,7 +17,7 @@ from factoid.evaluate.comparison import Comparison
 from factoid.evaluate.measures import MEASURE, READ, measure_of, words_read
 from factoid.evaluate.questions import Question
 from factoid.evaluate.settings import Setting, can_chunk
-from factoid.propositions import Propositionizer
+from factoid.propositions import Contextualizer, Propositionizer
 from factoid.readers.reader import Reader
 from factoid.split import WORDS
 from factoid.units import Document
@@ -35,6 +35,7 @@ def compare(
     *,
     encoder: Encoder | Mapping[str, Encoder],
     propositionizer: Propositionizer | None = None,
+    contextualizer: Contextualizer | None = None,
     reader: Reader | None = None,
     read: Sequence[int] = READ,
     baseline: str | None = None,
@@ -54,6 +55,7 @@ def compare(
         settings: None for `default_settings`.
         encoder: The encoder, or several by the names that settings have.
         propositionizer: None for `SyntaxPropositionizer`.
+        contextualizer: Writes a sentence of context for each passage, for settings with `contexts`.
         reader: Answers each question from the first words of context, for EM@l and F1@l; None to
             ask none.
         read: How many first words the reader gets: it is asked once for each number.
@@ -84,6 +86,7 @@ def compare(
         settings,
         encoder=encoder,
         propositionizer=propositionizer,
+        contextualizer=contextualizer,
         reader=reader,
         read=read,
         words=words,

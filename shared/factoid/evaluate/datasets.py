@@ -78,7 +78,7 @@ def read_dataset(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> li
 
 
 def read_dataset_corpus(
-    path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS
+    path: str | Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> list[Document] | None:
     """Return the documents that come with a data set: SQuAD's paragraphs, FactoidQA's articles.
 

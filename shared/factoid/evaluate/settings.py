@@ -37,6 +37,8 @@ class Setting:
         fuse: Rank by vectors and by words, and add up reciprocal ranks, as LangChain's
             `EnsembleRetriever` does, in place of weights.
         rerank: As in `UnitStore.search`, such as "tokens".
+        contexts: Embed and search passages with the sentence of context that the comparison's
+            contextualizer writes for each.
         size: Most characters of a chunk.
         encoder: The name of the encoder, where there are several; "" for the first.
 
@@ -49,6 +51,7 @@ class Setting:
     weights: Weights | None = None
     fuse: bool = False
     rerank: Any = None
+    contexts: bool = False
     size: int = CHUNK
     encoder: str = ""
 
@@ -66,6 +69,8 @@ class Setting:
             raise InvalidInputError(f"{self.name!r} fuses ranks: leave out its weights and rerank")
         if self.is_foreign and self.rerank is not None:
             raise InvalidInputError(f"{self.name!r} has chunks, which rerank does not rank")
+        if self.is_foreign and self.contexts:
+            raise InvalidInputError(f"{self.name!r} has chunks: contexts are of passages")
 
     @property
     def is_foreign(self) -> bool:
@@ -128,6 +133,7 @@ class Setting:
             "lexical": self.blend.lexical,
             "fuse": self.fuse,
             "rerank": rerank,
+            "contexts": self.contexts,
             "size": size,
             "encoder": self.encoder,
         }
@@ -144,9 +150,14 @@ class Setting:
             search += f"{self.blend.lexical:g})"
         if isinstance(self.rerank, str):
             search += f', rerank="{self.rerank}"'
+        kept = f"granularities=[{names}]"
+        added = "documents"
+        if self.contexts:
+            kept += ', embed_metadata=["context"]'
+            added += ", contextualizer=contextualizer"
         return (
-            f"store = UnitStore(path, encoder=encoder, granularities=[{names}])\n"
-            "store.add_documents(documents)\n"
+            f"store = UnitStore(path, encoder=encoder, {kept})\n"
+            f"store.add_documents({added})\n"
             f"hits = store.search(question, k=5, {search})"
         )
 
@@ -186,9 +197,12 @@ def default_settings(size: int = CHUNK) -> list[Setting]:
 def other_settings(size: int = CHUNK) -> list[Setting]:
     """Return settings that are tried on demand.
 
-    They are a dearer search, and chunks under Markdown headers.
+    They are a dearer search, passages with contexts, and chunks under Markdown headers.
     """
-    settings = [Setting(name="reranked by tokens", units="proposition", rerank="tokens")]
+    settings = [
+        Setting(name="reranked by tokens", units="proposition", rerank="tokens"),
+        Setting(name="in context", units="proposition", contexts=True),
+    ]
     if can_chunk():
         sections = f"sections of {size} characters"
         settings += [
@@ -198,15 +212,19 @@ def other_settings(size: int = CHUNK) -> list[Setting]:
     return settings
 
 
-def check_settings(settings: Sequence[Setting], encoders: Sequence[str]) -> None:
+def check_settings(
+    settings: Sequence[Setting], encoders: Sequence[str], *, has_contextualizer: bool = False
+) -> None:
     """Refuse settings that cannot run, before anything does.
 
     Args:
         settings: The settings.
         encoders: The names of the encoders.
+        has_contextualizer: Whether contexts can be written.
 
     Raises:
-        InvalidInputError: There are none, a name occurs twice, or an encoder is unknown.
+        InvalidInputError: There are none, a name occurs twice, an encoder is unknown, or nothing
+            writes contexts.
         MissingDependencyError: Chunks need langchain-text-splitters.
     """
     if not settings:
@@ -223,6 +241,11 @@ def check_settings(settings: Sequence[Setting], encoders: Sequence[str]) -> None
             )
         if setting.is_foreign:
             require("langchain_text_splitters", extra="langchain")
+        if setting.contexts and not has_contextualizer:
+            raise InvalidInputError(
+                f"{setting.name!r} needs contexts: give compare a contextualizer, or the command "
+                "line the name of a chat model, --model NAME"
+            )
 
 
 # -- Units of other splitters --

@@ -13,10 +13,11 @@ from typing import Any, Protocol, TypeVar
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.existing.contract import Row
+from factoid.existing.contract import Row, own_id
 from factoid.existing.known import KnownStore, Metric
 from factoid.filters import Tree
 
+_PAGE = 1_000  # rows that are listed together
 _MOST_LISTED = 20_000  # rows that are looked at for one that passes
 
 T = TypeVar("T")
@@ -66,11 +67,58 @@ class Collection(Protocol):
             InvalidInputError: The store cannot list its rows.
         """
 
+    def ids(self, condition: Tree) -> Iterator[str] | None:
+        """Return the ids of the rows that meet a condition on our keys, and of no other.
+
+        None if the store cannot list them without their content.
+        """
+
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition, without a vector; None if that is not known."""
 
     async def anearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
         """Do the same as `nearest` without blocking the event loop."""
+
+
+def chroma_rows(chroma: Any, where: Any) -> Iterator[Row]:
+    """Yield the rows of a collection of Chroma's, or of LangChain's Chroma, page by page.
+
+    `where` is a filter in Chroma's form, or None. Both frameworks' stores have the same `get`.
+    """
+    start = 0
+    while True:
+        page = chroma.get(
+            where=where,
+            limit=_PAGE,
+            offset=start,
+            include=["documents", "metadatas", "embeddings"],
+        )
+        columns = (page["ids"], page["documents"], page["metadatas"], page["embeddings"])
+        for name, text, metadata, vector in zip(*columns, strict=True):
+            fields = metadata or {}
+            yield Row(own_id(fields, name), text or "", fields, vector=vector.tolist())
+        if not page["ids"]:
+            return
+        start += len(page["ids"])
+
+
+def chroma_ids(chroma: Any, where: Any) -> Iterator[str]:
+    """Yield the ids of the rows that `chroma_rows` yields."""
+    start = 0
+    while names := chroma.get(where=where, limit=_PAGE, offset=start, include=[])["ids"]:
+        yield from names
+        start += len(names)
+
+
+def scrolled(search: Callable[..., Any], client: Any) -> Iterator[Any]:
+    """Yield the hits of a search of Elasticsearch or OpenSearch, page by page.
+
+    `search` makes the first page, and takes the size of a page and how long a scroll is kept.
+    """
+    page = search(size=_PAGE, scroll="5m")
+    while page["hits"]["hits"]:
+        yield from page["hits"]["hits"]
+        page = client.scroll(scroll_id=page["_scroll_id"], scroll="5m")
 
 
 class Request(Protocol):

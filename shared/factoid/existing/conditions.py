@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from factoid._optional import require
@@ -19,10 +20,39 @@ from factoid.existing.contract import KEYS
 from factoid.filters import All, AnyOf, Comparison, Operator, Tree, matches
 from factoid.filters.tree import ORDERS
 
+_LONGEST_KEYWORD = 256  # characters: `ignore_above` of a field that is mapped by its first value
 _PLAIN = re.compile(r"[\w .,@/+-]+")
 _EQUALITY = frozenset({Operator.EQ, Operator.IN})
 # On our own keys, which no row of ours lacks, and whose values are strings and integers.
 _ON_KEYS = frozenset({Operator.EQ, Operator.IN, Operator.NIN})
+
+
+def _always(_value: object) -> bool:
+    return True
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a value is a string that no quoting can mistake."""
+    return isinstance(value, str) and _PLAIN.fullmatch(value) is not None
+
+
+def is_keyword(value: object) -> bool:
+    """Return whether Elasticsearch and OpenSearch index a value whole, as they map it by default.
+
+    Of longer strings they keep no keyword.
+    """
+    return not isinstance(value, str) or len(value) <= _LONGEST_KEYWORD
+
+
+def is_text(value: object) -> bool:
+    """Return whether a value is such a string, and none that LlamaIndex takes for a date."""
+    if not isinstance(value, str) or not is_keyword(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +67,8 @@ class Form:
         joins: Whether conditions can be joined by "or".
         excludes: Whether values can be excluded: "not in".
         any_key: Whether keys may hold any characters; else they are identifiers.
-        pastes: Whether the store pastes strings into a statement, so that only those are passed on
-            that no quoting can mistake.
+        admits: Whether a value is compared as it is: some stores paste strings into a statement, or
+            index no long ones. The others are not passed on.
     """
 
     name: str
@@ -48,7 +78,7 @@ class Form:
     joins: bool = True
     excludes: bool = True
     any_key: bool = True
-    pastes: bool = False
+    admits: Callable[[object], bool] = _always
 
     def filter(self, tree: Tree) -> Any:
         """Return a filter that lets through at least what a tree does; None for everything."""
@@ -89,7 +119,7 @@ class Form:
         return None
 
     def _understands(self, leaf: Comparison) -> bool:
-        if self.pastes and not all(map(_is_plain, _values(leaf))):
+        if not all(map(self.admits, _values(leaf))):
             return False
         if leaf.key in KEYS:
             excluded = leaf.operator is Operator.NIN
@@ -111,10 +141,6 @@ class Form:
             return True
         # Of mixed operands some store refuses the list; 0 and 1 also equal False and True.
         return self.numbers and all(map(_is_number, values)) and not {0, 1} & {*values}
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str) and _PLAIN.fullmatch(value) is not None
 
 
 def _is_number(value: object) -> bool:
@@ -297,6 +323,11 @@ def clauses(tree: Tree) -> list[dict[str, Any]]:
     raise AssertionError(tree)
 
 
+def query(tree: Tree) -> dict[str, Any]:
+    """Return the same as one query, as OpenSearch takes it."""
+    return {"bool": {"filter": clauses(tree)}}
+
+
 # -- Weaviate --
 
 
@@ -335,5 +366,6 @@ BY_TYPE = Form("a dict with $", dollars_by_type)
 FUNCTION = Form("a function", predicate)
 QDRANT = Form("models.Filter", qdrant_filter)
 EXPRESSION = Form("an expression (`expr`)", expression, any_key=False)
-CLAUSES = Form("a list of clauses", clauses)
+CLAUSES = Form("a list of clauses", clauses, admits=is_keyword)
+QUERY = Form("a query", query, admits=is_keyword)
 WEAVIATE = Form("a filter object (`filters`)", weaviate_filter, any_key=False)

@@ -247,7 +247,10 @@ def to_document(rows: Iterable[Row]) -> StoredDocument:
     ordered = sorted(rows, key=lambda row: int(row.metadata[PART]))
     document_id = str(ordered[0].metadata[DOCUMENT])
     content = "".join(str(row.metadata[CONTENT]) for row in ordered)
+    numbers = [int(row.metadata[PART]) for row in ordered]
     try:
+        if numbers != list(range(int(ordered[0].metadata[PARTS]))):
+            raise ValueError(f"it has the parts {numbers}")
         record = json.loads(content)
         document = Document(
             record["text"],

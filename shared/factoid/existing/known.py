@@ -20,9 +20,12 @@ from factoid.existing.conditions import (
     FUNCTION,
     PGVECTOR,
     QDRANT,
+    QUERY,
     STRINGS,
     WEAVIATE,
     Form,
+    is_plain,
+    is_text,
 )
 
 # -- What scores mean --
@@ -75,6 +78,16 @@ def _of_distance(score: float, query: float, unit: float) -> float:
     return (query**2 + unit**2 - score**2) / 2
 
 
+def _of_squared_part(score: float, query: float, unit: float) -> float:
+    return _of_square(1 / score - 1, query, unit)
+
+
+def _of_inner_part(score: float, _query: float, _unit: float) -> float:
+    if score >= 1:
+        return score - 1
+    return 1 - 1 / score
+
+
 def _of_half(score: float, _query: float, _unit: float) -> float:
     return 2 * score - 1
 
@@ -86,6 +99,8 @@ INNER_PRODUCT_DISTANCE = Metric("1 - inner product", False, _from_one)
 NEGATED_INNER_PRODUCT = Metric("-inner product", False, _negated)
 SQUARED_L2 = Metric("squared Euclidean distance", False, _of_square)
 L2 = Metric("Euclidean distance", False, _of_distance)
+PART_OF_SQUARED_L2 = Metric("1 / (1 + squared Euclidean distance)", False, _of_squared_part)
+PART_OF_INNER_PRODUCT = Metric("1 + inner product", False, _of_inner_part)
 HALF_COSINE = Metric("(1 + cosine) / 2", True, _of_half)
 
 
@@ -187,6 +202,29 @@ def _of_elasticsearch(store: Any) -> Metric | None:
     return None
 
 
+# By the documentation of OpenSearch; that of the cosine differs by engine and version.
+_SPACES = {"l2": PART_OF_SQUARED_L2, "innerproduct": PART_OF_INNER_PRODUCT}
+
+
+def _of_opensearch(store: Any) -> Metric | None:
+    if not store.client.indices.exists(index=store.index_name):
+        return PART_OF_SQUARED_L2  # as it will make the index
+    [mapping] = store.client.indices.get_mapping(index=store.index_name).values()
+    for described in mapping["mappings"]["properties"].values():
+        if described.get("type") == "knn_vector":
+            method = described.get("method") or {}
+            space = described.get("space_type") or method.get("space_type", "l2")
+            return _SPACES.get(space)
+    return None
+
+
+def _of_opensearch_nodes(store: Any) -> Metric | None:
+    # Where it filters by a script, it compares squared distances whatever the index does.
+    if store.client._method.get("space_type", "l2") == "l2":
+        return PART_OF_SQUARED_L2
+    return None
+
+
 # -- Whether a short answer is the end --
 
 
@@ -211,7 +249,11 @@ def _is_local(store: Any) -> bool:
 _PGVECTOR_REMEDY = (
     "an HNSW index of pgvector returns at most hnsw.ef_search rows, 40 by default, and filters "
     "them afterwards. With pgvector 0.8 or later run: ALTER ROLE CURRENT_USER SET "
-    "hnsw.iterative_scan = 'strict_order'; and connect again"
+    "hnsw.iterative_scan = 'strict_order'; and connect again. hnsw.ef_search = 200 finds more"
+)
+_OPENSEARCH_REMEDY = (
+    "OpenSearch returns at most 10,000 rows, and with the engine nmslib filters them afterwards: "
+    "make the index with engine='faiss' or 'lucene'"
 )
 _SEARCH_WIDTH = "search wider: give the store a larger `ef` or `nprobe` in its search parameters"
 
@@ -256,7 +298,11 @@ def _adapter(_tree: Any) -> Any:
 
 
 _NODES = Form("MetadataFilters", _adapter, numbers=False, orders=False)
-_PASTED_NODES = Form("MetadataFilters", _adapter, numbers=False, orders=False, pastes=True)
+_PASTED_NODES = Form("MetadataFilters", _adapter, numbers=False, orders=False, admits=is_plain)
+# What it excludes it looks for among the words of a text, and not by keyword.
+_TEXT_NODES = Form(
+    "MetadataFilters", _adapter, numbers=False, orders=False, excludes=False, admits=is_text
+)
 _FLAT_NODES = Form("MetadataFilters", _adapter, orders=False, joins=False)
 
 LANGCHAIN = (
@@ -311,6 +357,7 @@ LANGCHAIN = (
         _of_qdrant,
         QDRANT,
         lists=True,
+        embeds="vectors",
         is_exact=_is_local,
     ),
     KnownStore(
@@ -343,6 +390,17 @@ LANGCHAIN = (
         lists=True,
         embeds="vectors",
         remedy="Elasticsearch returns at most num_candidates rows, which is 10,000 at most: filter",
+        was_run=False,
+    ),
+    KnownStore(
+        "OpenSearch of langchain-community",
+        ("langchain_community.OpenSearchVectorSearch",),
+        _of_opensearch,
+        QUERY,
+        most=10_000,
+        lists=True,
+        embeds="vectors",
+        remedy=_OPENSEARCH_REMEDY,
         was_run=False,
     ),
     KnownStore(
@@ -412,6 +470,40 @@ LLAMA_INDEX = (
         most=1_000,  # it returns vectors as well: 4 MB are soon full
         embeds="vectors",
         remedy="Pinecone returns at most 4 MB in one search, vectors included: filter",
+        was_run=False,
+    ),
+    KnownStore(
+        "OpenSearch",
+        ("llama_index.OpensearchVectorStore",),
+        _of_opensearch_nodes,
+        _TEXT_NODES,
+        most=10_000,
+        lists=True,
+        embeds="vectors",
+        remedy=_OPENSEARCH_REMEDY,
+        was_run=False,
+    ),
+    KnownStore(
+        "Elasticsearch",
+        ("llama_index.ElasticsearchStore",),
+        _no_metric,  # scores are brought to 0 to 1 in each search
+        CLAUSES,
+        argument="es_filter",
+        most=1_000,  # it compares ten times as many, which are 10,000 at most
+        lists=True,
+        embeds="vectors",
+        remedy="LlamaIndex's Elasticsearch returns at most 1,000 rows in one search: filter",
+        was_run=False,
+    ),
+    KnownStore(
+        "Weaviate",
+        ("llama_index.WeaviateVectorStore",),
+        _no_metric,
+        WEAVIATE,
+        argument="filters",
+        most=10_000,
+        embeds="vectors",
+        remedy="Weaviate returns at most QUERY_MAXIMUM_RESULTS rows, 10,000 by default: filter",
         was_run=False,
     ),
 )

@@ -21,7 +21,7 @@ from factoid.existing.store import ExistingStore
 from factoid.existing.write import put_documents
 from factoid.filters import All, Comparison, Operator
 from factoid.progress import progress_bar
-from factoid.store.encoding import Part, encode
+from factoid.store.encoding import TextPart, encode
 from factoid.store.ingest import SplitDocument, lone_units, replace_documents
 from factoid.store.unit_store import UnitStore
 from factoid.units import Document, Granularity, Unit, content_id
@@ -181,7 +181,7 @@ def _write(
     known = {}
     for unit in units:
         if unit.id in vectors:
-            known[Part(encoded_text(unit, store.opened.template))] = vectors[unit.id]
+            known[TextPart(encoded_text(unit, store.opened.template))] = vectors[unit.id]
     whole = []
     for stored in documents.values():
         if stored.document.text:

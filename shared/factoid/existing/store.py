@@ -7,19 +7,22 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, to_matrix
+from factoid.encode import EMBED_TEMPLATE, Encoder, TokenVectorEncoder, Vectors, to_matrix
 from factoid.errors import InvalidInputError, check_names
-from factoid.existing.collection import Collection, Question, arun, run
+from factoid.existing.collection import Collection, Question, Steps, arun, run
 from factoid.existing.contract import GRANULARITY, KEYS, Row
 from factoid.existing.known import Metric
-from factoid.existing.loop import Limits, Wall
+from factoid.existing.loop import Limits, RowFilter
+from factoid.existing.plan import Plan
+from factoid.existing.refine import refined_search
 from factoid.existing.score import Reach
-from factoid.existing.search import Answer, Plan, metadata_of, search, stored_documents
+from factoid.existing.search import Answer, metadata_of, rows_by_id, stored_documents
 from factoid.existing.words import Passes, Words
+from factoid.existing.words_file import load_words, save_words
 from factoid.existing.write import Writer, add, delete, verify
 from factoid.filters import Comparison, Condition, Filter, Operator, Tree, matches, to_condition
 from factoid.named_options import option_names
@@ -29,7 +32,7 @@ from factoid.propositions.decompose import Policy
 from factoid.ranking import Scale, Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.ingest import AddReport, Recipe
-from factoid.store.options import ParentsOption, SearchOptions
+from factoid.store.options import ParentsOption, Reranker, SearchOptions
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, check_text, whole_number
 
@@ -46,6 +49,11 @@ class ExistingSearchKwargs(TypedDict, total=False):
     min_score: float | None
     weights: Weights | None
     lexical: float | None
+    mmr: float | None
+    fetch_k: int
+    expand: int
+    rerank: Reranker | TokenVectorEncoder | Literal["tokens"] | None
+    candidates: int | None
 
 
 class ExistingStoreKwargs(TypedDict, total=False):
@@ -60,11 +68,12 @@ class ExistingStoreKwargs(TypedDict, total=False):
     cache: PropositionCache | str | Path | None
     language: str
     read_words: bool
+    words_path: str | Path | None
     progress: bool | None
 
 
 _ELSEWHERE = dict.fromkeys(
-    ("unit_ids", "mmr", "fetch_k", "expand", "parameters", "rerank", "candidates"),
+    ("unit_ids", "parameters"),
     "it needs a store of factoid, such as factoid.UnitStore",
 )
 
@@ -85,6 +94,8 @@ class ExistingStore:
         language: Of the words, as in `UnitStore`.
         read_words: Whether BM25 may read all passages at the first search. False takes it over the
             candidates of a search alone, for collections that are too large to be read.
+        words_path: A file that keeps the words, so that a later start reads the ids of passages,
+            and those alone that are new. One process at a time writes it.
         progress: Show progress bars.
 
     Attributes:
@@ -105,6 +116,7 @@ class ExistingStore:
         cache: PropositionCache | str | Path | None = None,
         language: str = "en",
         read_words: bool = True,
+        words_path: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
         self.collection = collection
@@ -125,10 +137,11 @@ class ExistingStore:
         )
         self._language = language
         self._read_words = read_words
+        self._words_path = Path(words_path) if words_path is not None else None
         self._progress = progress
         self._lock = Lock()
         self._words: Words | None = None
-        self._scale: tuple[int, Scale] | None = None  # and the size of its sample
+        self._scale: tuple[tuple[str, ...], Scale] | None = None  # and the passages of its sample
         self._warned: set[str] = set()
 
     @property
@@ -153,14 +166,17 @@ class ExistingStore:
         """
         steps = add(self._writer(), documents, self._shows(progress))
         self.last_report = run(steps, self.collection)
+        self._save(self._words)
         return self.last_report
 
     async def aadd_documents(
         self, documents: Iterable[Document], *, progress: bool | None = None
     ) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop."""
-        steps = add(self._writer(), documents, self._shows(progress))
+        writer = await asyncio.to_thread(self._writer)  # which may read words
+        steps = add(writer, documents, self._shows(progress))
         self.last_report = await arun(steps, self.collection)
+        await asyncio.to_thread(self._save, self._words)
         return self.last_report
 
     def add_existing(self, *, progress: bool | None = None) -> AddReport:
@@ -191,11 +207,16 @@ class ExistingStore:
         Returns:
             How many there were.
         """
-        return run(delete(document_ids, self._words), self.collection)
+        count = run(delete(document_ids, self._kept_words()), self.collection)
+        self._save(self._words)
+        return count
 
     async def adelete(self, document_ids: Sequence[str]) -> int:
         """Do the same as `delete` without blocking the event loop."""
-        return await arun(delete(document_ids, self._words), self.collection)
+        words = await asyncio.to_thread(self._kept_words)
+        count = await arun(delete(document_ids, words), self.collection)
+        await asyncio.to_thread(self._save, self._words)
+        return count
 
     def documents(self, document_ids: Sequence[str]) -> list[Document]:
         """Return documents as they were added, in this order; unknown ids are left out."""
@@ -216,7 +237,13 @@ class ExistingStore:
         if self.collection.takes_vectors():
             encoder = self.encoder
         lists = known is not None and known.lists
-        return Writer(self._recipe, lists, encoder, self._words)
+        return Writer(self._recipe, lists, encoder, self._kept_words())
+
+    def _kept_words(self) -> Words | None:
+        """Return the words that writes keep in step: those that were read, or are in a file."""
+        if self._words_path is not None and self._words_path.exists():
+            return self._known_words()
+        return self._words
 
     @property
     def writer(self) -> Writer:
@@ -250,7 +277,7 @@ class ExistingStore:
             InvalidInputError: An option is out of range, or needs scores that are not known.
         """
         plan = self._plan(query, k, vector, options)
-        return self._noted(run(search(plan), self.collection), plan)
+        return self._noted(run(self._steps(plan), self.collection), plan)
 
     async def asearch(
         self,
@@ -262,7 +289,10 @@ class ExistingStore:
     ) -> Answer:
         """Do the same as `search` without blocking the event loop."""
         plan = await asyncio.to_thread(self._plan, query, k, vector, options)
-        return self._noted(await arun(search(plan), self.collection), plan)
+        return self._noted(await arun(self._steps(plan), self.collection), plan)
+
+    def _steps(self, plan: Plan) -> Steps[Answer]:
+        return refined_search(plan, self.encoder, self.granularities)
 
     def check_options(self, options: Mapping[str, Any]) -> SearchOptions:
         """Return the options of a search, checked.
@@ -275,6 +305,11 @@ class ExistingStore:
         check_names("a search over an existing store", options, names, elsewhere=_ELSEWHERE)
         checked = SearchOptions(**options)
         checked.compared_granularities(self.granularities)
+        if checked.mmr is not None and self.encoder is None:
+            raise InvalidInputError(
+                f"mmr compares vectors, and {self.name} does not say how it embeds: give "
+                "embeddings=… as well, or leave mmr out"
+            )
         if self.collection.metric() is None:
             for name in ("weights", "lexical", "min_score"):
                 if getattr(checked, name) is not None:
@@ -302,7 +337,7 @@ class ExistingStore:
         condition = None
         if checked.filter is not None:
             condition = to_condition(checked.filter)
-        wall, passes = _wall(condition)
+        row_filter, passes = _row_filter(condition)
         reach = None
         lengths = (1.0, 1.0)
         if vector is not None and metric is not None:
@@ -313,7 +348,7 @@ class ExistingStore:
             checked.compared_granularities(self.granularities),
             checked.parents,
             weights,
-            wall,
+            row_filter,
             passes,
             self._limits(),
             checked.document_ids,
@@ -322,6 +357,7 @@ class ExistingStore:
             lengths,
             reach,
             checked.min_score,
+            checked,
         )
 
     def _limits(self) -> Limits:
@@ -353,13 +389,14 @@ class ExistingStore:
         if words is None or not words.sample or self.encoder is None:
             return None
         with self._lock:
-            size = len(words.sample)
-            if self._scale is None or self._scale[0] != size:
-                vectors: Vectors = to_matrix(self.encoder.encode_units(list(words.sample)), size)
+            names = tuple(words.sample)
+            if self._scale is None or self._scale[0] != names:
+                texts = list(words.sample.values())
+                vectors: Vectors = to_matrix(self.encoder.encode_units(texts), len(texts))
                 if metric.is_cosine:
                     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
                     vectors = np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
-                self._scale = (size, Scale.of(vectors))
+                self._scale = (names, Scale.of(vectors))
             return self._scale[1]
 
     # -- Words --
@@ -376,16 +413,23 @@ class ExistingStore:
 
     def refresh_words(self) -> None:
         """Read the words again, after other processes have changed the collection."""
-        words = self._read()
+        words = self._read(anew=True)
         with self._lock:
             self._words = words
             self._scale = None
 
-    def _read(self) -> Words | None:
-        words = Words(EMBED_TEMPLATE, self._language)
+    def _read(self, *, anew: bool = False) -> Words | None:
+        """Return the words of the collection, those of the file brought up to date."""
+        words = None
+        if self._words_path is not None and not anew:
+            words = load_words(self._words_path, EMBED_TEMPLATE, self._language)
         passages = Comparison(GRANULARITY, Operator.EQ, Granularity.PASSAGE.value)
         try:
-            words.read(_passages(self.collection.scan(passages)))
+            if words is None:
+                words = Words(EMBED_TEMPLATE, self._language)
+                words.read(_passages(self.collection.scan(passages)))
+            elif not self._brought_up_to_date(words, passages):
+                return words
         except InvalidInputError as error:
             logger.warning(
                 "words count among the candidates of a search only: %s; lexical=0 leaves them out",
@@ -393,7 +437,27 @@ class ExistingStore:
             )
             self._read_words = False
             return None
+        self._save(words)
         return words
+
+    def _brought_up_to_date(self, words: Words, passages: Tree) -> bool:
+        """Add passages that are new, remove those that are gone; return whether there were any."""
+        gone = words.row_ids()
+        added: list[Row] = []
+        ids = self.collection.ids(passages)
+        if ids is None:
+            for row in _passages(self.collection.scan(passages)):
+                if gone.pop(row.id, None) is None:
+                    added.append(row)
+        else:
+            unknown = [name for name in ids if gone.pop(name, None) is None]
+            added = list(_passages(run(rows_by_id(unknown), self.collection)))
+        words.update(gone.values(), added)
+        return bool(gone or added)
+
+    def _save(self, words: Words | None) -> None:
+        if self._words_path is not None and words is not None:
+            save_words(words, self._words_path)
 
     # -- What was not complete --
 
@@ -434,20 +498,20 @@ def _passages(rows: Iterable[Row]) -> Iterator[Row]:
             yield row
 
 
-def _wall(condition: Condition | None) -> tuple[Wall, Passes | None]:
+def _row_filter(condition: Condition | None) -> tuple[RowFilter, Passes | None]:
     """Return what a filter lets through, as the loop and the words ask for it."""
     if condition is None:
-        return Wall(None, lambda _row: True, is_test=False), None
+        return RowFilter(None, lambda _row: True, may_exclude=False), None
     if callable(condition):
         function = condition
 
         def passes_function(metadata: Mapping[str, Any]) -> bool:
             return bool(function(dict(metadata)))
 
-        return Wall(None, lambda row: passes_function(metadata_of(row))), passes_function
+        return RowFilter(None, lambda row: passes_function(metadata_of(row))), passes_function
     tree: Tree = condition
 
     def passes_tree(metadata: Mapping[str, Any]) -> bool:
         return matches(tree, metadata)
 
-    return Wall(tree, lambda row: passes_tree(metadata_of(row))), passes_tree
+    return RowFilter(tree, lambda row: passes_tree(metadata_of(row))), passes_tree

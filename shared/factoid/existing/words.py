@@ -1,7 +1,7 @@
 """The words of a collection's passages: BM25 beside a store that has only vectors.
 
-They are read once, at the first search in which words count, and kept in memory: shares of words
-need the frequencies of the whole collection. So does the scale of an encoder's scores, which is
+They are read once, at the first search in which words count, and kept in memory, or in a file: BM25
+needs the frequencies of the whole collection. So does the scale of an encoder's scores, which is
 taken from a sample of the same passages.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from factoid.encode import encoded_text
-from factoid.existing.contract import DOCUMENT, METADATA, PASSAGE, Row, to_unit
+from factoid.existing.contract import DOCUMENT, METADATA, PASSAGE, Row, row_id, to_unit
 from factoid.vectors.lexical import LexicalIndex
 
 _BLOCK = 16_384  # texts that are indexed together
@@ -33,7 +33,7 @@ class Words:
 
     def __init__(self, template: str, language: str = "en") -> None:
         self.index = LexicalIndex(language)
-        self.sample: list[str] = []  # texts of some passages, evenly chosen
+        self.sample: dict[str, str] = {}  # texts of some passages by id, evenly chosen
         self._template = template
         self.lock = Lock()  # of the index, while it is read or changed
         self._rows: dict[str, int] = {}  # by passage
@@ -49,17 +49,60 @@ class Words:
         """Return the row of a passage in the index; None if it is not known."""
         return self._rows.get(passage_id)
 
+    def row_ids(self) -> dict[str, str]:
+        """Return the passages by the ids of their rows in the collection."""
+        return {row_id(passage): passage for passage in self._rows}
+
+    # -- In a file --
+
+    def recipe(self) -> dict[str, str]:
+        """Return what the index depends on besides the passages."""
+        return {"template": self._template, "language": self.index.language}
+
+    def strings(self) -> dict[str, Any]:
+        """Return what is known beside the index, as JSON holds it."""
+        return {
+            "passages": self._passages,
+            "documents": self._documents,
+            "metadata": self._metadata,
+            "sample": self.sample,
+        }
+
+    def restore(self, strings: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Take over what `strings` and the index's `arrays` returned.
+
+        Raises:
+            ValueError: They do not belong together.
+        """
+        index = LexicalIndex.from_arrays(self.index.language, arrays)
+        passages: list[str] = strings["passages"]
+        documents: list[str] = strings["documents"]
+        rows = index.rows.tolist()
+        if len(passages) != len(documents) or (rows and rows[-1] >= len(passages)):
+            raise ValueError("names of passages are missing")
+        self.index = index
+        self.sample = dict(strings["sample"])
+        self._passages = passages
+        self._documents = documents
+        self._metadata = strings["metadata"]
+        for row in rows:
+            self._rows[passages[row]] = row
+            self._of_document.setdefault(documents[row], []).append(passages[row])
+
+    # -- From the collection --
+
     def read(self, rows: Iterable[Row]) -> None:
         """Add the passages of a collection, and take a sample of them."""
         chance = random.Random(0)  # noqa: S311 - a sample that is the same each time
         count = 0
         for block in _blocks(rows):
             texts = self.update((), block)
-            for text in texts:
+            for row, text in zip(block, texts, strict=True):
                 count += 1
                 place = chance.randrange(count)
                 if count > _SAMPLE and place < _SAMPLE:
-                    self.sample[place] = text
+                    del self.sample[list(self.sample)[place]]
+                    self.sample[str(row.metadata[PASSAGE])] = text
 
     def update(self, removed: Iterable[str], rows: Sequence[Row]) -> list[str]:
         """Remove passages and add others, and return the texts of these."""
@@ -70,11 +113,14 @@ class Words:
             replaced = {str(row.metadata[PASSAGE]) for row in rows}
             gone = []
             for passage in {*removed, *replaced}:
+                self.sample.pop(passage, None)
                 if passage in self._rows:
                     gone.append(self._rows.pop(passage))
             first = len(self._passages)
-            for row in rows:
+            for row, text in zip(rows, texts, strict=True):
                 passage = str(row.metadata[PASSAGE])
+                if len(self.sample) < _SAMPLE:
+                    self.sample[passage] = text
                 document = str(row.metadata[DOCUMENT])
                 self._rows[passage] = len(self._passages)
                 self._passages.append(passage)
@@ -83,7 +129,6 @@ class Words:
                 self._of_document.setdefault(document, []).append(passage)
             numbers = np.arange(first, len(self._passages))
             self.index.update(np.array(gone, np.int64), numbers, texts)
-            self.sample += texts[: _SAMPLE - len(self.sample)]
         return texts
 
     def replace_documents(self, ids: Iterable[str], rows: Sequence[Row]) -> None:
@@ -93,8 +138,15 @@ class Words:
             removed += self._of_document.pop(document, ())
         self.update(removed, rows)
 
-    def best(self, query: str, count: int, passes: Passes | None) -> list[str]:
-        """Return the passages with the largest shares of a query's words, best first.
+    def document(self, passage_id: str) -> str | None:
+        """Return the document of a passage; None if it is not known."""
+        row = self._rows.get(passage_id)
+        if row is None:
+            return None
+        return self._documents[row]
+
+    def best(self, query: str, count: int, passes: Passes | None) -> dict[str, float]:
+        """Return the best scores by the words of a query, by passage, best first.
 
         Args:
             query: The query.
@@ -103,19 +155,19 @@ class Words:
         """
         with self.lock:
             rows = self.index.rows
-            shares = self.index.shares(query, self.index.places(rows))
-        matching = np.flatnonzero(shares)
-        order = matching[np.argsort(-shares[matching], kind="stable")]
+            scores = self.index.relative_scores(query, self.index.places(rows))
+        matching = np.flatnonzero(scores)
+        order = matching[np.argsort(-scores[matching], kind="stable")]
         verdicts: dict[str, bool] = {}
-        best: list[str] = []
-        for row in rows[order].tolist():
+        best: dict[str, float] = {}
+        for row, score in zip(rows[order].tolist(), scores[order].tolist(), strict=True):
             if len(best) == count:
                 break
             document = self._documents[row]
             if passes is not None and document not in verdicts:
                 verdicts[document] = passes(json.loads(self._metadata[document]))
             if verdicts.get(document, True):
-                best.append(self._passages[row])
+                best[self._passages[row]] = score
         return best
 
 

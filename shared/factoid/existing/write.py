@@ -37,7 +37,7 @@ from factoid.filters import Comparison, Operator
 from factoid.progress import progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
-from factoid.store.ingest import AddReport, Recipe, assemble, blocks, split_document
+from factoid.store.ingest import AddReport, Recipe, assemble, propositionizer_calls, split_document
 from factoid.units import Document, Granularity, Unit
 
 _BATCH = 64  # documents that are written together
@@ -125,7 +125,7 @@ def add(
     with progress_bar(show=progress, unit=" documents", total=None, desc="adding") as bar:
         for batch in _batches(documents):
             digests = {document.id: writer.recipe.digest(document) for document in batch}
-            stored = yield from _known(list(digests))
+            stored = yield from known_documents(list(digests))
             changed = []
             for document in batch:
                 before = stored.get(document.id)
@@ -137,10 +137,10 @@ def add(
             for document in changed:
                 passages += split_document(document, writer.recipe)
             decomposition = Decomposition()
-            for block, propositionizer in blocks(passages, writer.recipe):
+            for block, propositionizer in propositionizer_calls(passages, writer.recipe):
                 decomposition += yield Decompose(block, propositionizer, writer.recipe.unsupported)
             units = assemble(passages, decomposition.units, writer.recipe.granularities)
-            unfinished = {passage.document_id for passage in decomposition.retry}
+            unfinished = {passage.document_id for passage in decomposition.transient_failures}
             finished = {}
             for name, digest in digests.items():
                 finished[name] = "" if name in unfinished else digest
@@ -174,7 +174,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield list(batch.values())
 
 
-def _known(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:
+def known_documents(ids: Sequence[str]) -> Steps[dict[str, StoredDocument]]:
     """Return stored documents by id; one whose rows are not whole counts as unknown."""
     try:
         documents = yield from stored_documents(ids)
@@ -232,10 +232,12 @@ def put_documents(
             now = document_rows(StoredDocument(document, digests[document.id], ids))
             stale += [row.id for row in old_rows[len(now) :]]
         stale += earlier
-        opened += document_rows(StoredDocument(document, "", [*ids, *earlier]), lists=writer.lists)
-        closed += document_rows(
-            StoredDocument(document, digests[document.id], ids), lists=writer.lists
-        )
+        begun = StoredDocument(document, "", [*ids, *earlier])
+        ended = StoredDocument(document, digests[document.id], ids)
+        vector = _first_vector(rows[document.id])
+        for stored, into in ((begun, opened), (ended, closed)):
+            for row in document_rows(stored, lists=writer.lists):
+                into.append(replace(row, vector=vector))
     yield from _put(writer, opened)
 
     # -- Then the units, and what is no longer there --
@@ -252,6 +254,14 @@ def put_documents(
             if row.metadata[GRANULARITY] == Granularity.PASSAGE.value:
                 of_passages.append(row)
         writer.words.replace_documents(list(rows), of_passages)
+
+
+def _first_vector(rows: Sequence[Row]) -> Sequence[float] | None:
+    """Return the vector that a document's own rows have: they are never searched by it."""
+    for row in rows:
+        if row.vector is not None:
+            return row.vector
+    return None
 
 
 def _put(writer: Writer, rows: Sequence[Row]) -> Steps[None]:

@@ -21,7 +21,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from factoid.errors import UnreadableFileError
 from factoid.files.limits import ReadLimits
 from factoid.files.lines import open_file
-from factoid.files.markup import check_xml, regular_html
+from factoid.files.safe_markup import check_xml, regular_html
 
 _CHUNK = 1 << 16
 _CONTAINER = "META-INF/container.xml"

@@ -22,6 +22,8 @@ Record = TypeVar("Record")
 
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)  # raised by reading a damaged archive
 _CHUNK = 1 << 20
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED_ENDINGS = frozenset(_OPENERS)
 
 
 def refuse(path: Path, error: OSError) -> NoReturn:
@@ -83,7 +85,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file, decompressing gzip, bzip2 and xz, which its ending tells."""
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix.lower())
+    opener = _OPENERS.get(path.suffix.lower())
     with open_file(path) as raw:
         if opener is None:
             yield raw

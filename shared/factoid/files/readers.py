@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
@@ -29,6 +29,7 @@ from factoid.files.encodings import decode, read_text_lines
 from factoid.files.isolation import run_isolated
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import (
+    COMPRESSED_ENDINGS,
     located,
     parse_object,
     read_lines,
@@ -37,6 +38,7 @@ from factoid.files.lines import (
     refuse,
     visible_files,
 )
+from factoid.files.parquet import unpack
 from factoid.files.tables import TEXT_FIELDS, read_rows, row_text
 from factoid.files.timed import (
     LOG_ENDING,
@@ -55,9 +57,11 @@ TEXT_ENDINGS = frozenset(
     {".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"}
 )
 JSONL_ENDING = ".jsonl"
+PARQUET_ENDING = ".parquet"
 PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 
+_EXPORT = "factoid"  # the key of the metadata of Parquet files that are exports of stores
 _HEADING = ("title", "section")
 # no code ("007"), and short enough for exact floats
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
@@ -85,15 +89,29 @@ def read_documents(
     return chain.from_iterable(read_file(file, limits=limits) for file in files)
 
 
+def ending_of(path: Path) -> str:
+    """Return the ending of a file; of compressed JSON lines that of JSON lines."""
+    ending = path.suffix.lower()
+    unpacked = Path(path.stem).suffix.lower()
+    if ending in COMPRESSED_ENDINGS and unpacked in (JSONL_ENDING, ".json"):
+        return unpacked
+    return ending
+
+
 def find_files(
-    paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False
+    paths: Iterable[str | Path],
+    *,
+    allow_empty: bool = False,
+    follow_links: bool = False,
+    more_endings: Collection[str] = (),
 ) -> list[Path]:
     """List the files to read.
 
     The paths are files, folders, or "-" for standard input. In folders and their subfolders, text,
     Markdown, subtitles and JSON lines are found, and with the extra `documents` also the formats
     that it converts, in order of their names. Hidden files are left out; others are counted in a
-    warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
+    warning. Tables (.csv, .tsv, .parquet) and logs (.log) are read only if named, unless their
+    endings are among `more_endings`.
 
     Symbolic links in folders, which may lead out of them, are left out and counted in the warning,
     wherever they lead, unless `follow_links` is set. A path that is a link itself is followed. A
@@ -106,7 +124,8 @@ def find_files(
     files: dict[Path, Path] = {}  # by what links lead to
     for path in map(Path, paths):
         if path.is_dir():
-            for file in _list_folder(path, allow_empty=allow_empty, follow_links=follow_links):
+            wanted = found_endings() | {*more_endings}
+            for file in _list_folder(path, wanted, allow_empty, follow_links):
                 files.setdefault(file.resolve(), file)
         elif path.is_file() or str(path) == STDIN:
             files.setdefault(path.resolve(), path)
@@ -126,8 +145,25 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
     Raises:
         UnreadableFileError, MissingDependencyError: See `read_documents`.
     """
+    for document in read_each(path, limits=limits):
+        if isinstance(document, UnreadableFileError):
+            raise document
+        yield document
+
+
+def read_each(
+    path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS
+) -> Iterator[Document | UnreadableFileError]:
+    """Yield the documents of one file as `read_file` does, and go on after what is none.
+
+    In the place of a record that is no document, its error is yielded.
+
+    Raises:
+        UnreadableFileError: The file cannot be read, or not to its end.
+        MissingDependencyError: See `read_documents`.
+    """
     path = Path(path)
-    ending = path.suffix.lower()
+    ending = ending_of(path)
     _check_name(path)
     try:
         if str(path) == STDIN:
@@ -139,6 +175,8 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
                 yield Document(text, title, metadata={"source": STDIN, **metadata})
         elif ending in (JSONL_ENDING, ".json"):
             yield from _read_records(path, _lines(read_lines(path, limits)))
+        elif ending == PARQUET_ENDING:
+            yield from _read_records(path, _parquet_rows(path, limits))
         elif ending in TABLE_ENDINGS:
             yield from _read_records(path, _rows(path, limits))
         elif ending in SUBTITLE_ENDINGS or ending == LOG_ENDING:
@@ -175,15 +213,22 @@ def _check_name(path: Path) -> None:
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
 
-def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list[Path]:
-    wanted = TEXT_ENDINGS | SUBTITLE_ENDINGS | {JSONL_ENDING}
+def found_endings() -> frozenset[str]:
+    """Return the endings of the files that are found in folders."""
+    endings = TEXT_ENDINGS | SUBTITLE_ENDINGS | {JSONL_ENDING}
     if find_spec("markitdown"):
-        wanted |= {*CONVERTED_ENDINGS, PDF_ENDING}
+        endings |= {*CONVERTED_ENDINGS, PDF_ENDING}
+    return endings
+
+
+def _list_folder(
+    folder: Path, wanted: Collection[str], allow_empty: bool, follow_links: bool
+) -> list[Path]:
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     links = 0
     for path in visible_files(folder, follow_links=follow_links):
-        ending = path.suffix.lower()
+        ending = ending_of(path)
         if path.is_symlink() and not follow_links:
             links += 1
         elif not path.is_file():
@@ -214,17 +259,23 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
 # Files of records
 
 
-def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Document]:
-    """Yield the documents of records, or of lines that hold them.
+def _read_records(
+    path: Path, records: Iterable[tuple[str, Any]]
+) -> Iterator[Document | UnreadableFileError]:
+    """Yield the documents of records, or of lines that hold them, and errors of the others.
 
     Errors say the place in the file.
     """
     for place, record in records:
-        with located(f"{path}{place}"):
-            if isinstance(record, bytes):
-                record = parse_object(record)
-            document = _from_record(record, path)
-        yield document
+        try:
+            with located(f"{path}{place}"):
+                if isinstance(record, bytes):
+                    record = parse_object(record)
+                document = _from_record(record, path)
+        except UnreadableFileError as error:
+            yield error
+        else:
+            yield document
 
 
 def _lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
@@ -245,6 +296,23 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]
         if row.title and "title" not in row.cells:
             record["title"] = row.title
         yield row.place, record
+
+
+def _parquet_rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a Parquet file as records, without its columns of vectors."""
+    rows = unpack(path, limits)
+    about = next(rows)
+    if _EXPORT in about["metadata"]:
+        raise UnreadableFileError(
+            f"{path} is an export of a store, whose documents are cut already: use factoid store "
+            "import"
+        )
+    for number, (row, size) in enumerate(rows, start=1):
+        if size > limits.unpacked_bytes:
+            limits.refuse(f"{path}, row {number} has", "unpacked_bytes", "bytes")
+        for name in about["packed"]:
+            del row[name]
+        yield f", row {number}", row
 
 
 def _timed(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -14,7 +14,7 @@ from factoid._optional import require
 from factoid.documents.table_parsers import html_table
 from factoid.documents.tables import Table, answered, is_number
 from factoid.files.limits import ReadLimits
-from factoid.files.markup import html_source, parse_html
+from factoid.files.safe_markup import html_source, parse_html
 from factoid.words import RAISED
 
 _EXTRA = "documents"

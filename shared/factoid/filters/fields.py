@@ -51,6 +51,11 @@ class ValueKind(IntEnum):
     ELEMENT = 5  # a number or string in a list
 
 
+_STRING = int(ValueKind.STRING)
+# Values that hold no keys. A dict in a list has no row of its own.
+_UNNESTED = {str, int, float, bool, type(None), list}
+
+
 def parse_metadata(text: object) -> dict[str, Any] | None:
     """Parse metadata from JSON; return None for anything but a JSON object that metadata may be."""
     try:
@@ -74,15 +79,29 @@ def field_rows(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
         InvalidInputError: A key holds lone surrogates, or the keys of nested dicts are too long
             (`MOST_IN_PATHS`).
     """
-    length = _length_of_paths(metadata)
+    is_nested = not _UNNESTED.issuperset(map(type, metadata.values()))
+    length = sum(map(len, metadata))
+    if is_nested:
+        length = _length_of_paths(metadata)
     if length > MOST_IN_PATHS:
         raise InvalidInputError(
             f"the dotted keys of metadata's nested dicts have {length:,} characters, and "
             f"{MOST_IN_PATHS:,} are allowed: use shorter keys, or fewer dicts in each other"
         )
-    rows = []
-    for key, value in with_paths(metadata).items():
-        check_text(key, "key")
+    if is_nested:
+        metadata = with_paths(metadata)
+    return _rows_of_keys(metadata)
+
+
+def _rows_of_keys(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
+    """Return the rows of keys without those inside their values."""
+    rows: list[tuple[str, int, Scalar]] = []
+    for key, value in metadata.items():
+        if not key.isascii():
+            check_text(key, "key")
+        if type(value) is str and len(value) <= _LONGEST and value.isascii():
+            rows.append((key, _STRING, value))  # as nearly all values are
+            continue
         rows += [(key, int(kind), scalar) for kind, scalar in _rows(value)]
     return rows
 
@@ -129,7 +148,9 @@ def scalar(value: Scalar) -> Scalar | None:
     None for a long string, or an integer beyond SQLite's 64 bits.
     """
     if isinstance(value, str):
-        if is_text(value) and len(value.encode()) <= _LONGEST:
+        if len(value) > _LONGEST:
+            return None
+        if value.isascii() or (is_text(value) and len(value.encode()) <= _LONGEST):
             return value
         return None
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Find complete sentences of a growing answer, and the markers `[n]` in them."""
+"""Find complete sentences of a growing answer, and those that claim something."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from factoid.late_interaction.markers import CLOSERS, without_markers
 from factoid.reasoning import open_reasoning, reasoning_spans
 from factoid.sentences import Span, sentence_spans
 from factoid.text.reading import read
@@ -24,80 +25,6 @@ _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULT
 _LONGEST_FENCE = 100
 # below the header of a table
 _TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")
-# Inline code; or a run of marks with the space before it: numbers in brackets, unless they index a
-# letter, which may be a link or its text, `[[1]](url)`, and may name a place, `[1, p. 3]`; a source
-# in round brackets, `(source 1)`; marks of footnotes, `[^note]`; those of OpenAI's assistants,
-# `【4:0†source】`. What joins the marks of a run, "[1]-[3]", or surrounds it alone, "([1])", goes
-# with it.
-_NUMBER = r"[1-9]\d{0,2}"
-_TARGET = r"""\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+(?:"[^"\n]*+"|'[^'\n]*+'))?\)"""
-_SOURCE = r"""(?:sources?|documents?|docs?|citations?|cite|passages?|references?|refs?|chunks?
-    |snippets?|excerpts?|contexts?)[.:]?[\ ]{0,2}\#?"""
-_PLACE = r"""(?:,\s?(?:pp?\.|pages?|ll?\.|lines?|sec\.|sections?|§§?|paras?\.?|ch\.|chapters?)
-    \s?\d+(?:[.–-]\d+)*+ | †[^\[\]\n]{0,60})"""
-_NUMBERS = rf"{_NUMBER}{_PLACE}?(?:(?:\s?[,;、–-]\s?|,?\s(?:and|&)\s){_NUMBER}{_PLACE}?)*+"
-_BRACKETS = rf"""(?:
-    \[[\ ]?(?:\^|\#|{_SOURCE})?{_NUMBERS}[\ ]?\]
-  | (?<=[\w.,;:!?)])\[\^[a-z][\w-]{{1,30}}\]
-  | \[\^[a-z][\w-]{{1,30}}\](?=\s*(?:[.,;:!?]|\Z|\n)) )"""
-_MARK = rf"""(?:
-    \[(?:{_BRACKETS}|\\\[{_NUMBER}\\\])\](?:{_TARGET})?
-  | {_BRACKETS}(?:(?=\([^()\s]*[:/.\#]){_TARGET})?+(?![(:\]])
-  | \^{_BRACKETS}\^ | [［〔]{_NUMBERS}[］〕]
-  | [(（]{_SOURCE}{_NUMBERS}[)）]
-  | :contentReference\[oaicite:\d{{1,3}}\](?:\{{index=\d{{1,3}}\}})?
-  | \ue200cite(?:\ue202\w{{1,40}})++\ue201
-  | 【\d{{1,3}}(?::\d{{1,3}})?(?:†[^【】\n]{{0,60}})?】 )"""
-# Commas and "and" join marks at the end of a clause: "[1], [2] and [3]."
-_CLAUSE_END = r"(?=[*\"”]*+(?:[ \t]*(?:[.,;:!?)]|\Z|\n)|[ ](?:and|or|&)[ ]\[))"
-_JOINED = rf"""(?:[ \t]?[/–—-][ \t]?{_MARK}
-  | (?:[,;][ \t]?|,?[ ](?:and|or|&)[ ]){_MARK}{_CLAUSE_END})"""
-_RUN = rf"{_MARK}{_JOINED}*+"
-# Raised numbers behind a word or a full stop, but no powers: "sank¹", not "5 m²", "x²", "sin²".
-_RAISED = r"[¹²³⁴-⁹][⁰¹²³⁴-⁹]{0,2}"
-_LONG_WORD = r"[^\W\d_]{4}"
-_FOOTNOTE = rf"""(?<![ \t])[ \t]?
-    (?:(?<={_LONG_WORD})|(?<={_LONG_WORD}[ ])|(?<=[.,;:!?"”])|(?<=[.!?][ ]))
-    (?<!\bfeet)(?<!miles)(?<!metres)(?<!meters)(?<!inches)(?<!yards)
-    (?:{_RAISED}(?:[ ]?[,⁻⁾]?[ ]?{_RAISED})*+(?![\w⁺⁻])
-      | <sup>{_NUMBER}(?:[,–-]\s?{_NUMBER})*+</sup>)"""
-_MARKER = re.compile(
-    rf"""(?P<code>`[^`]*`)
-      | (?P<space>(?<![ \t])[ \t]++ | (?<!\b[A-Za-z]))
-        (?: \({_RUN}\) | （{_RUN}） | <sup>\s?{_RUN}\s?</sup> | {_RUN} )
-      | {_FOOTNOTE}""",
-    re.VERBOSE | re.IGNORECASE,
-)
-# Before and after a list of numbers or an index, which are no marks: "x = [1]", "my_list[1]".
-_BEFORE_A_LIST = re.compile(r"(?:[=\[{(]|\s[+*/]|\breturn)[ \t]*\Z", re.IGNORECASE)
-_AFTER_A_LIST = re.compile(r"[ \t]*(?:=|[+*/][ \t])|\.[a-z_]+\(")
-_INDEXED = re.compile(r"(?:[a-z0-9_]\([^()]*\)|_\w*|[a-z0-9_]\()\Z", re.ASCII | re.IGNORECASE)
-# the same for several numbers in one pair of brackets: "the list [1, 2, 3]"
-_SEVERAL = re.compile(rf"[ \t]*\[{_NUMBER}(?:(?:,[ ]?|-){_NUMBER})+\]")
-_BEFORE_SEVERAL = re.compile(
-    r"""(?:\b(?:lists?|arrays?|vectors?|tuples?|matrix|sequences?|intervals?|ranges?|indices
-        |elements|integers|returns?|returned|gives|prints|printed|outputs|contains|equals
-        |is|are|be|becomes|to|in|of|from|by|between|than)
-      | \bthe\ (?:numbers|values|set|scale|digits|keys|rows|columns|input|output|result)
-      | \b(?:on\ a|a)\ scale
-      | (?<!source)(?<!sources)(?<!references)(?<!citations):)[ \t]*\Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_PREDICATE = re.compile(r"[ \t]+[a-z]")  # what follows a list that is a sentence's subject
-# Before numbers that a sentence speaks of: "Eq. [2]", "see [3]".
-_NAMED = re.compile(
-    r"""(?:\b(?:eqs?|eqns?|figs?|refs?|tabs?|secs?|sects?|chaps?|apps?|nos?|vols?|pp?|defs?|props?
-        |thms?|alg)\.
-      | \b(?:equation|figure|reference|table|section|chapter|appendix|theorem|lemma|definition
-        |proposition|corollary|algorithm|example|exercise|problem|step|item|line|page|note|footnote
-        |number|option|rule|article|clause|paragraph|part|level
-        |source|passage|document|context|excerpt|citation|paper)s?
-      | \b(?:see|cf\.|per|according\ to|as\ in|shown\ in|described\ in))[ \t]*\Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_NAMED_BEFORE = 20  # characters that hold any of these
-_CLOSERS = "\"'”’»*_"
-_FINAL = ".!?…‽؟۔।。！？｡:;,"
 
 _REFUSAL = re.compile(
     r"""\bI(?:\ am|['’]m)\ (?:sorry|unable|not\ able|not\ sure)\b
@@ -122,59 +49,12 @@ def claims_something(sentence: str) -> bool:
     A sentence without a word does not, nor one that ends in a colon, nor an English one that says
     that there is no answer, in the ways that language models do.
     """
-    introduces = sentence.rstrip(_CLOSERS).endswith((":", "："))
+    introduces = sentence.rstrip(CLOSERS).endswith((":", "："))
     return (
         any(map(str.isalnum, sentence))
         and not introduces
         and not _REFUSAL.search(" ".join(sentence.split()))
     )
-
-
-def without_markers(sentence: str) -> str:
-    """Return a sentence without citation marks such as `[1]`, `[2, 3]` or `[4]–[6]`.
-
-    The spaces before them go with them. Inline code stays, and so do numbers that are a part of the
-    sentence, as in "see Eq. [2]" or "the list [1, 2, 3]".
-    """
-    return _MARKER.sub(_unmarked, sentence).lstrip(" \t")
-
-
-def _unmarked(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - _NAMED_BEFORE) : match.start()]
-    marks = match[0].lstrip(" \t")
-    is_plain = marks[0] != "【" and not marks.startswith("[[")
-    if match["code"] or (is_plain and _NAMED.search(before)) or _is_list(match, before):
-        return match[0]
-    return ""
-
-
-def _is_list(match: re.Match[str], before: str) -> bool:
-    """Return whether numbers in brackets are a list or an index that the sentence speaks of."""
-    marks = match[0]
-    if marks[0] in "[(" and _INDEXED.search(before + marks[: marks.index("[")]):
-        return True
-    if marks.lstrip(" \t")[0] != "[":
-        return False
-    if _BEFORE_A_LIST.search(before) or _AFTER_A_LIST.match(match.string, match.end()):
-        return True
-    if not _SEVERAL.fullmatch(marks):
-        return False
-    is_subject = not before.strip() and _PREDICATE.match(match.string, match.end())
-    return bool(is_subject or _BEFORE_SEVERAL.search(before))
-
-
-def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
-    """Return a sentence with marks such as ` [1][3]`, and where these begin.
-
-    They stand before its final punctuation.
-    """
-    body = sentence.rstrip(_CLOSERS)
-    core = body.rstrip(_FINAL).rstrip()
-    place = len(core) if core and core != body.rstrip() else len(sentence)
-    markers = "".join(f"[{number}]" for number in numbers)
-    if markers:
-        sentence = f"{sentence[:place]} {markers}{sentence[place:]}"
-    return sentence, place
 
 
 class Stretch(NamedTuple):
@@ -214,6 +94,21 @@ class GrowingAnswer:
     would be read is new.
     """
 
+    # Splitting costs far more than reading a chunk, so a chunk only moves the answer through three
+    # states (`_read`), and splitting happens in the last one:
+    #
+    # 1. searching: no mark was read that may end a sentence. A chunk with one leads to
+    # 2. waiting (`_may_end`): the word behind the mark decides whether a sentence ends there
+    #    ("p. 5", "Dr. Berg"). Once it is whole, with the character behind it, a split
+    # 3. is due (`_is_due`): `feed` splits what was not returned yet, in a long text only when
+    #    enough of it is new. It returns the sentences that a whole word of the next one follows.
+    #    Then the state is found anew from what is left: all of it if another sentence waits for
+    #    its next word, else only the end, since marks before it were seen to end nothing.
+    #
+    # What was returned is dropped up to the latest place where reading can start again
+    # (`_forget`). Where that is inside code or reasoning, `_fence` and `_thought` keep what opened
+    # it, and are put before the text when it is split (`_source`).
+
     def __init__(self, text: str = "") -> None:
         self._text = text  # the answer from where splitting starts, without the chunks
         self._chunks: list[str] = []  # that came since the text was split
@@ -243,16 +138,17 @@ class GrowingAnswer:
         if word:
             last = word.end()
         complete = []
-        for span, (following, _) in pairwise(spans):
-            if following < last:
+        for span, (start_of_next, _) in pairwise(spans):
+            if start_of_next < last:
                 complete.append(span)
         stretches = self._take(complete)
         # A further sentence ends in the text, but the next one has no whole word yet.
         waits = len(spans) > len(complete) + 1
-        self._may_end = self._is_due = False
         start = self._returned
         if not waits:
             start = max(start, len(self._text) - _NEXT_WORD)
+        self._may_end = False
+        self._is_due = False
         self._read(self._text[start:])
         self._forget([end for _, end in complete])
         return stretches
@@ -270,15 +166,17 @@ class GrowingAnswer:
         return []
 
     def _read(self, part: str) -> None:
-        """Note whether a sentence may end in the next part of the answer."""
-        at = 0
+        """Move to the state that the next part of the answer leads to."""
+        behind_mark = 0
         if not self._may_end:
             boundary = _BOUNDARY.search(part)
-            self._may_end = boundary is not None
-            at = boundary.end() if boundary else len(part)
+            if boundary is not None:
+                self._may_end = True
+                behind_mark = boundary.end()
         elif not self._is_due:
             part = self._last + part  # which may end a word
-        self._is_due = self._is_due or (self._may_end and _WHOLE_WORD.search(part, at) is not None)
+        if self._may_end and _WHOLE_WORD.search(part, behind_mark):
+            self._is_due = True
         self._last = part[-1:]
 
     def _join(self) -> None:
@@ -311,29 +209,33 @@ class GrowingAnswer:
         """Return sentences with the text before them, and count them as returned."""
         if not spans:
             return []
-        source, shift = self._source()
-        others: list[Span] = []
-        for first, last, is_reasoning in _parts(source):
-            if is_reasoning:
-                others.append((first - shift, last - shift))
-                continue
-            part = read(source[first:last], "markdown")
-            blocks = []
-            for block in part:
-                if block.kind in ("heading", "code") or block.is_header:
-                    blocks.append(block)
-            others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
+        others = self._spans_of_no_prose()
         ends = [end for _, end in others]
         stretches = []
         for start, end in spans:
-            is_heading = _TABLE_RULE.match(self._text, end) is not None
-            # the first that ends behind the start of the sentence
-            other = bisect_right(ends, start)
-            is_prose = not is_heading and not (other < len(others) and others[other][0] < end)
+            # The first other span that ends behind the start of the sentence may touch it.
+            nearest = bisect_right(ends, start)
+            is_prose = nearest == len(others) or others[nearest][0] >= end
+            if _TABLE_RULE.match(self._text, end):
+                is_prose = False
             begin = self._returned
             self._returned = end
             stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose))
         return stretches
+
+    def _spans_of_no_prose(self) -> list[Span]:
+        """Return where reasoning, code, headings and headers of tables stand, in order."""
+        source, shift = self._source()
+        spans: list[Span] = []
+        for first, last, is_reasoning in _parts(source):
+            if is_reasoning:
+                spans.append((first - shift, last - shift))
+                continue
+            offset = first - shift
+            for block in read(source[first:last], "markdown"):
+                if block.kind in ("heading", "code") or block.is_header:
+                    spans.append((block.start + offset, block.end + offset))
+        return spans
 
     def _forget(self, ends: Sequence[int]) -> None:
         """Drop what was returned and does not matter any more.
@@ -347,8 +249,9 @@ class GrowingAnswer:
             if self._returned <= 2 * _CONTEXT:
                 return
             before = self._returned - _CONTEXT
-            line = self._text.rfind("\n", 0, before) + 1
-            start = line or max((end for end in ends if end <= before), default=self._returned)
+            start = self._text.rfind("\n", 0, before) + 1
+            if not start:
+                start = max((end for end in ends if end <= before), default=self._returned)
         source, shift = self._source()
         self._thought = open_reasoning(source, start + shift)
         self._fence = _open_fence(self._text, start, self._fence)

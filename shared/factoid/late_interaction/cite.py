@@ -27,13 +27,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import (
-    GrowingAnswer,
-    Stretch,
-    claims_something,
-    with_markers,
-)
+from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something
 from factoid.late_interaction.encoder import TokenEncoder
+from factoid.late_interaction.markers import with_markers
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Passages,
@@ -190,11 +186,9 @@ class CiteReport:
     sentences: int = 0
     silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
-    whole: int = (
-        # times that a sentence was cited as a whole, since it has no proposition, or one that
-        # shares no word with it
-        0
-    )
+    # times that a sentence was cited as a whole, since it has no proposition, or one that shares no
+    # word with it
+    whole: int = 0
     below_margin: int = 0  # claims without a citation because of `min_margin`
 
 
@@ -213,8 +207,8 @@ class PropCite:
         method: "proposition" is PropCite. Its ablations (Table 9) are "bare proposition" (i), which
             encodes a proposition as a query of its own, without its sentence, and "sentence"
             (ii, iii), which takes each sentence as one query.
-        passages: The number of best passages that are cited for each query: 2 with sentences is row
-            iii.
+        passages_per_claim: The number of best passages that are cited for each claim: 2 with
+            sentences is row iii.
         min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant
             with higher precision (footnote 5). None always cites the best passage. Two passages
             with the same text have no margin between them.
@@ -233,7 +227,7 @@ class PropCite:
         *,
         propositionizer: Propositionizer | None = None,
         method: Method = "proposition",
-        passages: int = 1,
+        passages_per_claim: int = 1,
         min_margin: float | None = None,
         overwrite: bool = True,
     ) -> None:
@@ -241,18 +235,19 @@ class PropCite:
             raise InvalidInputError(
                 f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
             )
-        if whole_number("passages", passages) > 1 and min_margin is not None:
+        whole_number("passages_per_claim", passages_per_claim)
+        if passages_per_claim > 1 and min_margin is not None:
             raise InvalidInputError(
                 "min_margin decides about the best passage: leave it out where several are cited"
             )
-        self.passages = passages
-        self.ranker = (
-            model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
-        )
-        self.propositionizer = (
-            SyntaxPropositionizer() if propositionizer is None else propositionizer
-        )
-        check_propositionizer(self.propositionizer)
+        if not isinstance(model, AnyGranularityRanker):
+            model = AnyGranularityRanker(model)
+        if propositionizer is None:
+            propositionizer = SyntaxPropositionizer()
+        check_propositionizer(propositionizer)
+        self.ranker = model
+        self.propositionizer = propositionizer
+        self.passages_per_claim = passages_per_claim
         self.method = method
         self.min_margin = min_margin
         self.overwrite = overwrite
@@ -337,9 +332,9 @@ class PropCite:
 class _AnswerCiter:
     """Cites the sentences of one answer in order; its passages are encoded once."""
 
-    def __init__(self, options: PropCite, passages: Passages) -> None:
-        self._options = options
-        self._ranker = options.ranker
+    def __init__(self, prop_cite: PropCite, passages: Passages) -> None:
+        self._prop_cite = prop_cite  # its options
+        self._ranker = prop_cite.ranker
         self._passages = as_passages(passages)
         self._counts: Counter[str] = Counter()
         self._tokens: list[TokenVectors] | None = None
@@ -354,7 +349,9 @@ class _AnswerCiter:
     def encode(self) -> list[TokenVectors]:
         """Return the tokens of the passages, which are encoded on the first call."""
         if self._tokens is None:
-            self._tokens = self._ranker.tokens(self._passages) if self._passages else []
+            self._tokens = []
+            if self._passages:
+                self._tokens = self._ranker.tokens(self._passages)
         return self._tokens
 
     def add_propositions(self, stretches: Iterable[Stretch]) -> None:
@@ -362,7 +359,7 @@ class _AnswerCiter:
 
         Some propositionizers work in batches.
         """
-        if self._options.method == "sentence" or not self._passages:
+        if self._prop_cite.method == "sentence" or not self._passages:
             return
         sentences: dict[str, None] = {}
         for stretch in stretches:
@@ -375,7 +372,7 @@ class _AnswerCiter:
         self._propositions |= {unit.text: [] for unit in units.values()}
         if units:
             for proposition in decompose(
-                list(units.values()), self._options.propositionizer, log=False
+                list(units.values()), self._prop_cite.propositionizer, log=False
             ).units:
                 self._propositions[units[proposition.parent_id].text].append(proposition)
 
@@ -412,7 +409,7 @@ class _AnswerCiter:
         return CitedSentence(text, plain, start, start + len(sentence), tuple(citations))
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
-        return not self._options.overwrite and stretch.plain != stretch.sentence
+        return not self._prop_cite.overwrite and stretch.plain != stretch.sentence
 
     def _should_cite(self, stretch: Stretch) -> bool:
         return (
@@ -425,14 +422,14 @@ class _AnswerCiter:
         """Yield the distinct claims of a sentence, with the spans of their words in it."""
         whole = [(0, len(sentence))]
         scorer = QueryScorer(self._ranker.encoder, sentence, self._ranker.alpha)
-        if self._options.method == "sentence":
+        if self._prop_cite.method == "sentence":
             yield sentence, whole, scorer
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
             is_whole = "fallback" in proposition.metadata
             spans = whole
-            if self._options.method == "bare proposition":
+            if self._prop_cite.method == "bare proposition":
                 spans = align(proposition.text, sentence) or whole
                 alone = QueryScorer(self._ranker.encoder, proposition.text, self._ranker.alpha)
                 yield proposition.text, spans, alone
@@ -456,11 +453,11 @@ class _AnswerCiter:
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
         scores = []
-        for of_passage in zip(tokens, similarities, strict=True):
-            scores.append(scorer.passage_score(*of_passage))
+        for tokens_of_passage, similarities_of_passage in zip(tokens, similarities, strict=True):
+            scores.append(scorer.passage_score(tokens_of_passage, similarities_of_passage))
         order = sorted(range(len(scores)), key=lambda position: (-scores[position], position))
         kind = Granularity.SENTENCE
-        for rank, position in enumerate(order[: self._options.passages]):
+        for rank, position in enumerate(order[: self._prop_cite.passages_per_claim]):
             score = scores[position]
             if not isfinite(score):
                 return
@@ -468,7 +465,7 @@ class _AnswerCiter:
             if rank + 1 < len(order):
                 following = scores[order[rank + 1]]
             margin = score - following
-            if self._options.min_margin is not None and margin < self._options.min_margin:
+            if self._prop_cite.min_margin is not None and margin < self._prop_cite.min_margin:
                 self._counts["below_margin"] += 1
                 return
             passage = self._passages[position]

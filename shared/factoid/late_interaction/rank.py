@@ -12,7 +12,7 @@ from math import inf
 from operator import attrgetter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -38,9 +38,8 @@ Passages = Iterable[Unit | Document | str]
 PlacedUnit = tuple[Unit, list[Span]]  # a unit, and the spans in the document whose tokens score it
 
 UNALIGNED = "unaligned proposition"
-_LONGEST_ALIGNED = (
-    2 * MAX_CHARS
-)  # a proposition comes from one or two sentences, else it is scored by the whole passage
+# Characters: a proposition comes from one or two sentences, else the whole passage scores it.
+_LONGEST_ALIGNED = 2 * MAX_CHARS
 _BATCH = 128  # passages whose token vectors are in memory at once
 
 
@@ -284,41 +283,54 @@ class AnyGranularityRanker:
         return placed
 
 
-class QueryScorer:
-    """Scores passages and spans of them by a query.
+class Similarities(NamedTuple):
+    """The inner products of a query's tokens with those of one passage.
 
-    It is marked with m_q and, if the model has it, m'_q.
+    Shape of each: (query tokens, passage tokens).
+    """
+
+    for_passage: Vectors  # with the query under m_q, which whole passages are scored by
+    for_spans: Vectors  # with the query under m'_q; equal to the other if the model has none
+
+
+class QueryScorer:
+    """Scores passages, with the query marked by m_q, and spans of them.
+
+    For spans the query is marked by m'_q; by m_q, too, if the model has no other marker.
     """
 
     def __init__(self, encoder: TokenEncoder, query: str, alpha: float) -> None:
         self._alpha = alpha
-        self._tokens = [encoder.encode_query(query)]
+        self._query = encoder.encode_query(query)
+        self._finer_query = self._query
         if not isinstance(encoder, LateInteractionEncoder) or encoder.has_finer_marker():
-            self._tokens.append(encoder.encode_query(query, finer=True))
-        self._masks: Sequence[Mask | None] = [None] * len(self._tokens)
+            self._finer_query = encoder.encode_query(query, finer=True)
+        self._mask: Mask | None = None  # of the query's tokens that count; None for all
+        self._finer_mask: Mask | None = None
 
     def limited_to(self, spans: Sequence[Span]) -> QueryScorer | None:
         """Return a scorer for parts of the query, which is not encoded again.
 
         None if they hold no token.
         """
-        masks = [token_mask(tokens.spans, spans) for tokens in self._tokens]
-        if not all(mask.any() for mask in masks):
+        mask = token_mask(self._query.spans, spans)
+        finer_mask = token_mask(self._finer_query.spans, spans)
+        if not mask.any() or not finer_mask.any():
             return None
         scorer = copy(self)
-        scorer._masks = masks
+        scorer._mask = mask
+        scorer._finer_mask = finer_mask
         return scorer
 
-    def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
-        """Return for each passage the products of its tokens with the query's, for each marker.
+    def similarities(self, passages: Sequence[TokenVectors]) -> list[Similarities]:
+        """Return for each passage the products of its tokens with the query's.
 
-        Shape of each: (query tokens, passage tokens). One product for all passages is much faster
-        than one for each.
+        One product for all passages is much faster than one for each.
 
         Raises:
             StoreFormatError: Vectors have another number of components than the query's.
         """
-        dim = self._tokens[0].vectors.shape[1]
+        dim = self._query.vectors.shape[1]
         others = {tokens.vectors.shape[1] for tokens in passages} - {dim}
         if others:
             raise StoreFormatError(
@@ -328,21 +340,21 @@ class QueryScorer:
             )
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
-        by_marker = []
-        for query in self._tokens:
-            by_marker.append(np.split(products(query.vectors, vectors.T), ends, axis=1))
-        return list(map(list, zip(*by_marker, strict=True)))
+        for_passages = np.split(products(self._query.vectors, vectors.T), ends, axis=1)
+        for_spans = for_passages
+        if self._finer_query is not self._query:
+            for_spans = np.split(products(self._finer_query.vectors, vectors.T), ends, axis=1)
+        return list(map(Similarities, for_passages, for_spans))
 
-    def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
+    def passage_score(self, tokens: TokenVectors, similarities: Similarities) -> float:
         """Return the score of a whole passage, with the query under m_q.
 
         Minus infinity if its text has no token.
         """
         if not tokens.spans.any():
             return -inf
-        [score] = span_scores(
-            similarities[0], [np.ones(len(tokens.spans), bool)], query_mask=self._masks[0]
-        )
+        every_token = np.ones(len(tokens.spans), bool)
+        [score] = span_scores(similarities.for_passage, [every_token], query_mask=self._mask)
         return float(score)
 
     def hits(
@@ -352,7 +364,7 @@ class QueryScorer:
         position: int,
         tokens: TokenVectors,
         placed: Sequence[PlacedUnit],
-        similarities: Sequence[Vectors],
+        similarities: Similarities,
     ) -> list[SpanHit]:
         """Return the hits of one passage: its units with a token, or the passage if there are none.
 
@@ -367,9 +379,8 @@ class QueryScorer:
                 scored.append((unit, mask))
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
-        alone = span_scores(
-            similarities[-1], [mask for _, mask in scored], query_mask=self._masks[-1]
-        ).tolist()
+        masks = [mask for _, mask in scored]
+        alone = span_scores(similarities.for_spans, masks, query_mask=self._finer_mask).tolist()
         hits = []
         for (unit, _), score in zip(scored, alone, strict=True):
             is_whole = granularity is Granularity.PASSAGE or whole == -inf
@@ -417,25 +428,28 @@ def as_passage(passage: Unit | Document | str) -> Unit:
     Raises:
         InvalidInputError: It is a unit whose text is not at its span, such as a proposition.
     """
-    document = Document(passage) if isinstance(passage, str) else passage
-    if isinstance(document, Document):  # a passage under the document's own id
-        place = (
-            document.id,
-            document.id,
-            0,
-            len(document.text),
-            document.title,
-            document.section,
-            document.metadata,
+    if isinstance(passage, str):
+        passage = Document(passage)
+    if isinstance(passage, Document):
+        return Unit(
+            id=passage.id,
+            text=passage.text,
+            granularity=Granularity.PASSAGE,
+            document_id=passage.id,
+            parent_id=passage.id,
+            start=0,
+            end=len(passage.text),
+            title=passage.title,
+            section=passage.section,
+            metadata=passage.metadata,
         )
-        return Unit(document.id, document.text, Granularity.PASSAGE, *place)
-    if document.end - document.start != len(document.text):
+    if passage.end - passage.start != len(passage.text):
         raise InvalidInputError(
-            f"expected passages whose text is at their span, got the {document.granularity} "
-            f"{document.text!r:.60} at {document.start}–{document.end}: give the passage that it "
+            f"expected passages whose text is at their span, got the {passage.granularity} "
+            f"{passage.text!r:.60} at {passage.start}–{passage.end}: give the passage that it "
             "comes from"
         )
-    return document
+    return passage
 
 
 def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit:

@@ -5,7 +5,7 @@ Atomic, self-contained facts (Dense X Retrieval, §2 and §3).
 
 from factoid.propositions.cache import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
-from factoid.propositions.contexts import Contextualizer, PromptContextualizer
+from factoid.propositions.contextualizer import Contextualizer, PromptContextualizer
 from factoid.propositions.decompose import Decomposition, adecompose, decompose
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompting.batches import PropositionBatch

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Literal, get_args
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.context import Context
 from factoid.propositions.ground import Read, Source, is_supported
+from factoid.propositions.lists_and_tables import Surroundings
 from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
     NoPropositions,
@@ -45,11 +45,14 @@ class Decomposition:
     # propositions, and the sentences that replace some
     units: list[Unit] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
+    # passages that failed for a reason that may pass, such as a server that is down
+    transient_failures: list[Unit] = field(default_factory=list)
 
     def __add__(self, other: Decomposition) -> Decomposition:
         return Decomposition(
-            self.units + other.units, self.report + other.report, self.retry + other.retry
+            self.units + other.units,
+            self.report + other.report,
+            self.transient_failures + other.transient_failures,
         )
 
 
@@ -82,7 +85,7 @@ def decompose(
     passages, asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
     level = _log_level(propositionizer) if log else logging.NOTSET
-    return ground(
+    return ground_outputs(
         passages,
         _with_written(passages, asked, outputs),
         unsupported=unsupported,
@@ -103,11 +106,11 @@ async def adecompose(
     written = _with_written(passages, asked, outputs)
     level = _log_level(propositionizer)
     return await asyncio.to_thread(
-        ground, passages, written, unsupported=unsupported, failures_at=level
+        ground_outputs, passages, written, unsupported=unsupported, failures_at=level
     )
 
 
-def ground(
+def ground_outputs(
     passages: Sequence[Unit],
     outputs: Sequence[Sequence[str]],
     *,
@@ -120,20 +123,20 @@ def ground(
     nothing.
     """
     units: list[Unit] = []
-    retry: list[Unit] = []
+    transient_failures: list[Unit] = []
     report = Report()
     for passage, texts in zip(passages, outputs, strict=True):
         propositions, counts = _ground_passage(passage, texts, unsupported)
         units += propositions
         report += counts
         if counts.transient:
-            retry.append(passage)
+            transient_failures.append(passage)
     if failures_at != logging.NOTSET:
         level = logging.INFO
         if report.failures:
             level = failures_at
         logger.log(level, "%s", report)
-    return Decomposition(units, report, retry)
+    return Decomposition(units, report, transient_failures)
 
 
 def _log_level(propositionizer: Propositionizer) -> int:
@@ -197,20 +200,9 @@ def _ground_passage(
     sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if _WORD.search(text)]
-    cached = int(getattr(texts, "cached", False))
     if not distinct:
-        reason = "empty output"
-        if isinstance(texts, NoPropositions):
-            reason = texts.reason
-        stand_ins = []
-        for number, sentence in enumerate(sentences):
-            stand_ins.append((number, _stand_in(passage, sentence, reason)))
-        failed = [unit for _, unit in _in_context(passage, sentences, stand_ins)]
-        transient = int(bool(sentences) and getattr(texts, "transient", False))
-        failures = {}
-        if sentences:
-            failures[reason] = 1
-        return failed, Report(1, len(failed), failures, cached=cached, transient=transient)
+        return _ground_failure(passage, texts, sentences)
+    # Units with the index of the sentence that they come from, -1 for none.
     placed: list[tuple[int, Unit]] = []
     unsupported = 0
     for text in distinct:
@@ -236,7 +228,7 @@ def _ground_passage(
     uncovered = source.uncovered([unit.text for _, unit in placed])
     missed = [index for index in uncovered if _WORD.search(sentences[index].text)]
     placed += [(index, _stand_in(passage, sentences[index], UNCOVERED)) for index in missed]
-    placed = _in_context(passage, sentences, placed)
+    placed = _with_surroundings(passage, sentences, placed)
     # stable: reading order by sentence, then the propositionizer's order
     placed.sort(key=itemgetter(0))
     units: dict[str, Unit] = {}
@@ -251,9 +243,33 @@ def _ground_passage(
         unsupported=unsupported,
         uncovered=len(missed),
         duplicates=len(cleaned) - len(distinct),
-        cached=cached,
+        cached=int(getattr(texts, "cached", False)),
     )
     return list(units.values()), report
+
+
+def _ground_failure(
+    passage: Unit, texts: Sequence[str], sentences: Sequence[Read]
+) -> tuple[list[Unit], Report]:
+    """Represent a passage without propositions by its sentences."""
+    reason = "empty output"
+    if isinstance(texts, NoPropositions):
+        reason = texts.reason
+    stand_ins = []
+    for index, sentence in enumerate(sentences):
+        stand_ins.append((index, _stand_in(passage, sentence, reason)))
+    units = [unit for _, unit in _with_surroundings(passage, sentences, stand_ins)]
+    failures = {}
+    if sentences:
+        failures[reason] = 1
+    report = Report(
+        passages=1,
+        propositions=len(units),
+        failures=failures,
+        cached=int(getattr(texts, "cached", False)),
+        transient=int(bool(sentences) and getattr(texts, "transient", False)),
+    )
+    return units, report
 
 
 def _as_seen(passage: Unit, unit: Unit) -> Unit:
@@ -265,7 +281,7 @@ def _as_seen(passage: Unit, unit: Unit) -> Unit:
     return replace(seen, metadata=unit.metadata)
 
 
-def _in_context(
+def _with_surroundings(
     passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
 ) -> list[tuple[int, Unit]]:
     """Add what it goes on from to what stands as it is in the passage.
@@ -274,12 +290,12 @@ def _in_context(
     """
     if facts := record_facts(passage):
         return _with_facts(passage, sentences, placed, facts)
-    context = Context([read.sentence for read in sentences])
-    if not context.needed:
+    surroundings = Surroundings([read.sentence for read in sentences])
+    if not surroundings.needed:
         return list(placed)
-    placed = [*placed, *_said_again(passage, context, sentences, placed)]
+    placed = [*placed, *_said_again(passage, surroundings, sentences, placed)]
     literal = {index for index, unit in placed if _is_literal(unit, index, sentences)}
-    repeated = set().union(*(context.repeats.get(index, set()) for index in literal))
+    repeated = set().union(*(surroundings.repeats.get(index, set()) for index in literal))
     rows: set[int] = set()  # written
     units: list[tuple[int, Unit]] = []
     for index, unit in placed:
@@ -287,10 +303,10 @@ def _in_context(
             units.append((index, unit))
         elif index in repeated:
             continue
-        elif index in context.facts:
+        elif index in surroundings.facts:
             if index not in rows:
                 rows.add(index)
-                for text, start, end in context.facts[index]:
+                for text, start, end in surroundings.facts[index]:
                     # A row of one cell may stand as it is said, between marks of emphasis.
                     words = passage.text.find(text, start - passage.start, end - passage.start)
                     if words >= 0:
@@ -298,9 +314,9 @@ def _in_context(
                         end = start + len(text)
                     fact = child_unit(passage, text, Granularity.PROPOSITION, start, end)
                     units.append((index, replace(fact, metadata=unit.metadata)))
-        elif index in context.leads:
+        elif index in surroundings.leads:
             sentence = sentences[index].sentence
-            leads = context.leads[index]
+            leads = surroundings.leads[index]
             text = unit.text
             start = unit.start
             end = unit.end
@@ -317,7 +333,10 @@ def _in_context(
 
 
 def _said_again(
-    passage: Unit, context: Context, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
+    passage: Unit,
+    surroundings: Surroundings,
+    sentences: Sequence[Read],
+    placed: Sequence[tuple[int, Unit]],
 ) -> list[tuple[int, Unit]]:
     """Return units for items and rows that have the words of another one.
 
@@ -329,7 +348,7 @@ def _said_again(
             by_sentence.setdefault(index, []).append(unit)
     by_text = {sentences[index].text: index for index in by_sentence}
     units: list[tuple[int, Unit]] = []
-    for index in sorted({*context.leads, *context.facts}):
+    for index in sorted({*surroundings.leads, *surroundings.facts}):
         twin = by_text.get(sentences[index].text)
         if twin is None or index in by_sentence:
             continue

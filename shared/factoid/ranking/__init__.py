@@ -15,7 +15,7 @@ from factoid.ranking.blend import (
     best_groups,
 )
 from factoid.ranking.columns import Columns, View
-from factoid.ranking.mmr import diverse_groups
+from factoid.ranking.mmr import diverse_groups, diverse_places
 from factoid.ranking.scale import Scale
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "best_by_words",
     "best_groups",
     "diverse_groups",
+    "diverse_places",
 ]

@@ -24,7 +24,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from numbers import Real
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -52,11 +52,11 @@ class Weights:
     """The weight of each channel in a blended score.
 
     Attributes:
-        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of
-            its best units. If it is more than 0, the passage also counts as one of its units.
-        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25
-            is divided by the highest score that a text could have, and multiplied by the reach of
-            the encoder's scores: what the inner product of equal directions is above the query's
+        passage: α, the weight of the passage in the score by vectors, from 0 to 1; its best units
+            have the rest. If it is more than 0, the passage also counts as one of its units.
+        lexical: λ, the weight of words, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided
+            by the highest score that a text could have, and multiplied by the reach of the
+            encoder's scores: what the inner product of equal directions is above the query's
             average one.
 
     Raises:
@@ -156,35 +156,40 @@ def best_groups(
 
     # -- Candidates: the passages that are ranked, all of them or those that the indexes find --
     if is_exhaustive or is_blended:
-        keys = _passages(views)
-        if not len(keys):
+        passage_rows = _passages(views)
+        if not len(passage_rows):
             return [[] for _ in queries]
         words = None
         if lexical is not None:
-            words = _Words(lexical, _places(lexical, keys, closed), texts)
+            words = _Words(lexical, _places(lexical, passage_rows, closed), texts)
         if is_exhaustive:
-            batches = _all_passages(plan, keys, queries, words)
+            batches = _all_passages(plan, passage_rows, queries, words)
         else:
-            batches = _passages_of_channels(plan, keys, queries, words, k)
+            batches = _passages_of_channels(plan, passage_rows, queries, words, k)
     else:
         batches = _passages_of_index(plan[0], queries, k, parents)
 
     results: list[list[Group]] = []
     for batch in batches:
         # -- Scores: of the units of the candidates, in each channel --
-        channels, parts = _scores(plan, batch, is_exhaustive=is_exhaustive)
-        shares = batch.shares
-        if shares and scale is not None:
+        channels, best_scores = _scores(plan, batch, is_exhaustive=is_exhaustive)
+        word_scores = batch.word_scores
+        if word_scores and scale is not None:
             reaches = scale.reach(batch.queries).tolist()
-            shares = [reach * of_query for reach, of_query in zip(reaches, shares, strict=True)]
+            scaled = []
+            for reach, of_query in zip(reaches, word_scores, strict=True):
+                scaled.append(reach * of_query)
+            word_scores = scaled
 
         # -- Ranking: of the parents, by the weighted sum of the channels --
-        ranking = _Ranking(channels, parts, batch.passages, batch.queries, parents, k, closed)
+        ranking = _Ranking(
+            channels, best_scores, batch.passage_rows, batch.queries, parents, k, closed
+        )
         for number in range(len(batch.queries)):
-            of_query = None
-            if shares:
-                of_query = shares[number]
-            results.append(ranking.best(number, of_query, lexical_weight))
+            words_of_query = None
+            if word_scores:
+                words_of_query = word_scores[number]
+            results.append(ranking.best(number, words_of_query, lexical_weight))
     return results
 
 
@@ -192,15 +197,19 @@ def best_groups(
 
 
 def _plan(
-    views: Sequence[View], passages: View | None, alpha: float, dense: float, closed: Ids | None
+    views: Sequence[View],
+    passages: View | None,
+    alpha: float,
+    dense_weight: float,
+    closed: Ids | None,
 ) -> list[_Planned]:
     """Return the channels of vectors, that of passages last.
 
     Args:
         views: The compared granularities.
         passages: That of passages, if they have vectors.
-        alpha: The share of the passage in the vectors' part.
-        dense: The share of vectors in the whole.
+        alpha: The weight of the passage in the score by vectors.
+        dense_weight: The weight of the score by vectors.
         closed: Passages whose own vectors do not count.
     """
     finer = []
@@ -209,13 +218,15 @@ def _plan(
             finer.append(view)
     gives_matches = len(finer) < len(views)
     context = None
-    share = 0.0  # of the passage
+    context_weight = 0.0
     if passages is not None and (alpha or gives_matches):
         context = passages
-        share = alpha
+        context_weight = alpha
         if not finer:
-            share = 1.0
-    plan = [_Planned(view, dense * (1 - share) / len(finer), True) for view in finer]
+            context_weight = 1.0
+    plan = []
+    for view in finer:
+        plan.append(_Planned(view, dense_weight * (1 - context_weight) / len(finer), True))
     if context is None:
         return plan
     # With a filter, the passages that may be found are a channel of weight 0. The one below scores
@@ -229,7 +240,7 @@ def _plan(
         places, _ = groups.find(_without(_passages(views), closed))
         mask[groups.positions[places]] = True
         context = replace(context, allowed=mask)
-    plan.append(_Planned(context, dense * share, gives_matches))
+    plan.append(_Planned(context, dense_weight * context_weight, gives_matches))
     return plan
 
 
@@ -262,36 +273,36 @@ class _Words(NamedTuple):
     places: Ids  # of the passages in the index, -1 where words do not count
     texts: Sequence[str]
 
-    def shares(self, number: int) -> Vectors:
+    def scores(self, number: int) -> Vectors:
         """Return the score of each passage by the words of one query. Shape: (passages,)."""
-        return self.lexical.shares(self.texts[number], self.places)
+        return self.lexical.relative_scores(self.texts[number], self.places)
 
 
 class _Batch(NamedTuple):
     """Queries that are scored together, and the passages that are ranked for them."""
 
     queries: Vectors  # shape: (n, dim)
-    passages: Ids  # ascending
+    passage_rows: Ids  # ascending
     # for each query the score of each passage by words; none if they do not count
-    shares: list[Vectors]
+    word_scores: list[Vectors]
 
 
 def _all_passages(
-    plan: Sequence[_Planned], keys: Ids, queries: Vectors, words: _Words | None
+    plan: Sequence[_Planned], passage_rows: Ids, queries: Vectors, words: _Words | None
 ) -> Iterator[_Batch]:
     """Yield queries, as many as are scored in memory at once, with all passages."""
     units = sum(len(channel.view.columns) for channel in plan)
     step = max(1, _SCORES // units)
     for start in range(0, len(queries), step):
         numbers = range(start, min(start + step, len(queries)))
-        shares = []
+        word_scores = []
         if words is not None:
-            shares = [words.shares(number) for number in numbers]
-        yield _Batch(queries[start : start + step], keys, shares)
+            word_scores = [words.scores(number) for number in numbers]
+        yield _Batch(queries[start : start + step], passage_rows, word_scores)
 
 
 def _passages_of_channels(
-    plan: Sequence[_Planned], keys: Ids, queries: Vectors, words: _Words | None, k: int
+    plan: Sequence[_Planned], passage_rows: Ids, queries: Vectors, words: _Words | None, k: int
 ) -> Iterator[_Batch]:
     """Yield each query with the passages that the indexes of the channels find for it."""
     width = _width(k)
@@ -300,17 +311,17 @@ def _passages_of_channels(
         by_index.append(channel.view.passages(queries, width, "passage", alone=False))
     for number, passages_of_query in enumerate(zip(*by_index, strict=True)):
         by_channel = list(passages_of_query)
-        shares = None
+        all_word_scores = None
         if words is not None:
-            shares = words.shares(number)
-            by_channel.append(_best_by_shares(keys, shares, width))
-        passages = np.unique(np.concatenate(by_channel))
-        places = places_in(keys, passages)
+            all_word_scores = words.scores(number)
+            by_channel.append(_best_of_words(passage_rows, all_word_scores, width))
+        candidates = np.unique(np.concatenate(by_channel))
+        places = places_in(passage_rows, candidates)
         is_allowed = places >= 0
-        of_passages = []
-        if shares is not None:
-            of_passages.append(shares[places[is_allowed]])
-        yield _Batch(queries[number : number + 1], passages[is_allowed], of_passages)
+        word_scores = []
+        if all_word_scores is not None:
+            word_scores.append(all_word_scores[places[is_allowed]])
+        yield _Batch(queries[number : number + 1], candidates[is_allowed], word_scores)
 
 
 def _passages_of_index(
@@ -326,13 +337,13 @@ def _width(k: int) -> int:
     return max(_FOUND, _FACTOR * k)
 
 
-def _best_by_shares(keys: Ids, shares: Vectors, count: int) -> Ids:
-    """Return the passages with the `count` largest shares of words, and others with an equal one.
+def _best_of_words(passage_rows: Ids, word_scores: Vectors, count: int) -> Ids:
+    """Return the passages with the `count` best scores by words, and others with an equal one.
 
     Passages without the words are left out.
     """
-    places = largest(shares, count)
-    return keys[places[shares[places] > 0]]
+    places = largest(word_scores, count)
+    return passage_rows[places[word_scores[places] > 0]]
 
 
 def _passages(views: Sequence[View]) -> Ids:
@@ -342,18 +353,18 @@ def _passages(views: Sequence[View]) -> Ids:
     return np.unique(np.concatenate([view.units.keys for view in views]))
 
 
-def _without(keys: Ids, closed: Ids | None) -> Ids:
+def _without(passage_rows: Ids, closed: Ids | None) -> Ids:
     """Return passages without the closed ones."""
     if closed is None or not len(closed):
-        return keys
-    return keys[~membership(keys, closed)]
+        return passage_rows
+    return passage_rows[~membership(passage_rows, closed)]
 
 
-def _places(lexical: LexicalIndex, keys: Ids, closed: Ids | None) -> Ids:
+def _places(lexical: LexicalIndex, passage_rows: Ids, closed: Ids | None) -> Ids:
     """Return where the words of passages are, -1 for those whose words do not count."""
-    places = lexical.places(keys)
+    places = lexical.places(passage_rows)
     if closed is not None and len(closed):
-        places = np.where(membership(keys, closed), -1, places)
+        places = np.where(membership(passage_rows, closed), -1, places)
     return places
 
 
@@ -369,22 +380,23 @@ def _scores(
         The channels with their units, and the best score in each passage, NaN where there is none.
         Shape: (channels, queries, passages).
     """
-    passages = batch.passages
-    parts = np.full((len(plan), len(batch.queries), len(passages)), np.nan, np.float32)
+    passage_rows = batch.passage_rows
+    shape = (len(plan), len(batch.queries), len(passage_rows))
+    best_scores = np.full(shape, np.nan, np.float32)
     channels = []
-    for (view, weight, gives_matches), best in zip(plan, parts, strict=True):
+    for (view, weight, gives_matches), best in zip(plan, best_scores, strict=True):
         if is_exhaustive:
-            units = view.units.within(passages)  # grouped once for all batches
+            units = view.units.within(passage_rows)  # grouped once for all batches
         else:
-            units = view.within(passages)  # only these are grouped
+            units = view.within(passage_rows)  # only these are grouped
         scores = view.scores(batch.queries, units.positions)
-        if len(units.keys) == len(passages):
+        if len(units.keys) == len(passage_rows):
             best[:] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
         elif len(units.keys):
-            places = np.searchsorted(passages, units.keys)
+            places = np.searchsorted(passage_rows, units.keys)
             best[:, places] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
         channels.append(_Channel(view, weight, gives_matches, units, scores))
-    return channels, parts
+    return channels, best_scores
 
 
 # -- Ranking --
@@ -395,38 +407,38 @@ class _Ranking:
     """Ranks passages, or the documents or units that they belong to or hold."""
 
     channels: Sequence[_Channel]
-    # best scores in each passage, NaN where there is none. Shape: (channels, queries, passages)
-    parts: Vectors
-    keys: Ids  # the passages, ascending
+    # those in each passage, NaN where there is none. Shape: (channels, queries, passages)
+    best_scores: Vectors
+    passage_rows: Ids  # ascending
     queries: Vectors
     parents: Parents
     k: int
     # passages whose words do not count, and that are not returned for a document
     closed: Ids | None
 
-    def best(self, number: int, shares: Vectors | None, weight: float) -> list[Group]:
+    def best(self, number: int, word_scores: Vectors | None, lexical_weight: float) -> list[Group]:
         """Return the best parents for one query.
 
         Args:
             number: The query's.
-            shares: The score of each passage by words; None if they do not count.
-            weight: That of words.
+            word_scores: The score of each passage by words; None if they do not count.
+            lexical_weight: That of words.
         """
-        parts = self.parts[:, number]
-        totals = self._dense(parts)
-        words = np.zeros(len(self.keys), np.float32)
-        if shares is not None:
-            words = shares
-            totals += weight * words
+        best_scores = self.best_scores[:, number]
+        totals = self._dense(best_scores)
+        words = np.zeros(len(self.passage_rows), np.float32)
+        if word_scores is not None:
+            words = word_scores
+            totals += lexical_weight * words
         order = self._order(totals)
         if self.parents == "unit":
-            return self._best_units(number, order, parts, words, weight)
+            return self._best_units(number, order, best_scores, words, lexical_weight)
         order = order[: self.k]
-        parent_rows = self.keys
+        parent_rows = self.passage_rows
         if self.parents == "document":
             parent_rows = self._documents
         names = [str(channel.view.granularity) for channel in self.channels]
-        columns = (parent_rows, totals, parts.T, words)
+        columns = (parent_rows, totals, best_scores.T, words)
         rows = zip(
             *(column[order].tolist() for column in columns),
             self._matches(number, order),
@@ -448,9 +460,9 @@ class _Ranking:
         It has the best score, or if no scored one is open, the best unit.
         """
         chosen = self._documents[best]
-        is_open = ~membership(self.keys, closed) & membership(self._documents, chosen)
+        is_open = ~membership(self.passage_rows, closed) & membership(self._documents, chosen)
         at = np.flatnonzero(is_open)
-        passages = _firsts(self._documents[at], self.keys[at], totals[at])
+        passages = _firsts(self._documents[at], self.passage_rows[at], totals[at])
         if len(passages) == len(best):
             return passages
         for view, which, positions, scores in self._units(number, best):
@@ -462,46 +474,46 @@ class _Ranking:
     @cached_property
     def _documents(self) -> Ids:
         """The documents of all passages."""
-        documents = np.zeros(len(self.keys), np.int64)
+        documents = np.zeros(len(self.passage_rows), np.int64)
         for channel in self.channels:
             units = channel.units
             first = units.positions[units.bounds[:-1]]  # a unit of each passage
-            places = np.searchsorted(self.keys, units.keys)
+            places = np.searchsorted(self.passage_rows, units.keys)
             documents[places] = channel.view.columns.documents[first]
         return documents
 
-    def _dense(self, parts: Vectors) -> Vectors:
-        """Return the part of vectors in the score of each passage, or of the best unit in it.
+    def _dense(self, best_scores: Vectors) -> Vectors:
+        """Return the score by vectors of each passage, or of the best unit in it.
 
         Shape: (passages,).
         """
         if self.parents == "unit":
             gives_matches = [channel.gives_matches for channel in self.channels]
-            return self._blended(np.fmax.reduce(parts[gives_matches]), parts)
+            return self._blended(np.fmax.reduce(best_scores[gives_matches]), best_scores)
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         if self._has_context and self.channels[-1].weight:
             # A passage is one of its own units.
-            nearest = np.fmax(parts, parts[-1])
-            parts = np.where(np.isnan(parts), np.nan, nearest)
-        is_known = ~np.isnan(parts)
+            nearest = np.fmax(best_scores, best_scores[-1])
+            best_scores = np.where(np.isnan(best_scores), np.nan, nearest)
+        is_known = ~np.isnan(best_scores)
         if is_known.all():
-            return np.asarray((weights * parts).sum(axis=0))
+            return np.asarray((weights * best_scores).sum(axis=0))
         # The weights of what is not known go to what is.
         present = np.where(is_known, weights, 0)
         # A passage may be known only through channels of weight 0: then they count.
         present = np.where(is_known & (present.sum(axis=0) == 0), 1, present)
-        weighted = present * np.where(is_known, parts, 0)
+        weighted = present * np.where(is_known, best_scores, 0)
         return np.asarray(weights.sum() * weighted.sum(axis=0) / present.sum(axis=0))
 
-    def _blended(self, scores: Vectors, parts: Vectors) -> Vectors:
-        """Return the part of vectors in the scores of units, given the parts of their passages.
+    def _blended(self, scores: Vectors, best_scores: Vectors) -> Vectors:
+        """Return the scores by vectors of units, from their own and those of their passages.
 
         Shape: (units,).
         """
         weights = [channel.weight for channel in self.channels]
         if not self._has_context:
             return np.asarray(sum(weights) * scores)
-        context = np.where(np.isnan(parts[-1]), scores, parts[-1])
+        context = np.where(np.isnan(best_scores[-1]), scores, best_scores[-1])
         return np.asarray(sum(weights[:-1]) * scores + weights[-1] * context)
 
     @property
@@ -545,7 +557,7 @@ class _Ranking:
                     which = which[is_allowed]
                 [scores] = view.scores(self.queries[number : number + 1], positions)
             else:
-                places, which = channel.units.find(self.keys[best])
+                places, which = channel.units.find(self.passage_rows[best])
                 positions = channel.units.positions[places]
                 scores = channel.scores[number, places]
             yield view, which, positions, scores
@@ -569,7 +581,7 @@ class _Ranking:
         return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
 
     def _best_units(
-        self, number: int, best: Ids, parts: Vectors, words: Vectors, weight: float
+        self, number: int, best: Ids, best_scores: Vectors, words: Vectors, lexical_weight: float
     ) -> list[Group]:
         """Rank the units of the best passages.
 
@@ -579,12 +591,13 @@ class _Ranking:
         for view, which, positions, scores in self._units(number, best):
             rows = view.columns.rows[positions]
             passages = best[which]
-            totals = self._blended(scores, parts[:, passages]) + weight * words[passages]
+            by_vectors = self._blended(scores, best_scores[:, passages])
+            totals = by_vectors + lexical_weight * words[passages]
             names = [str(view.granularity)]
-            columns = [rows, totals, words[passages], scores]
+            columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], scores]
             if self._has_context:
                 names.append(str(Granularity.PASSAGE))
-                columns.append(parts[-1, passages])
+                columns.append(best_scores[-1, passages])
             order = best_first(totals, rows)[: self.k]
             ordered = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
@@ -638,20 +651,20 @@ def best_by_words(
     places = lexical.places(rows)
     results = []
     for text in texts:
-        shares = lexical.shares(text, places)
-        matching = np.flatnonzero(shares)
+        word_scores = lexical.relative_scores(text, places)
+        matching = np.flatnonzero(word_scores)
         count = k
         while True:
-            best = matching[largest(shares[matching], count)]
-            best = best[best_first(shares[best], rows[best])]
+            best = matching[largest(word_scores[matching], count)]
+            best = best[best_first(word_scores[best], rows[best])]
             _, first = np.unique(parent_rows[best], return_index=True)
             if len(first) >= k or len(best) == len(matching):
                 break
             count *= _FACTOR
         best = best[np.sort(first)[:k]]
         groups = []
-        ordered = [column[best].tolist() for column in (parent_rows, rows, shares)]
-        for key, row, share in zip(*ordered, strict=True):
-            groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
+        ordered = [column[best].tolist() for column in (parent_rows, rows, word_scores)]
+        for key, row, score in zip(*ordered, strict=True):
+            groups.append(Group(key, score, (Scored(row, score),), {LEXICAL: score}))
         results.append(groups)
     return results

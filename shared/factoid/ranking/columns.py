@@ -26,6 +26,8 @@ _SCATTERED = 6  # times as long takes a product with some vectors as one with as
 # vectors, or the database does.
 _FEW_HELD = 20_000
 _FEW_READ = 10_000
+# A number for every id of a vector up to the highest is worth its memory if they are as sparse.
+_SPARSE = 4
 _WIDER = 4  # times as many vectors, where an index found too few
 
 
@@ -143,9 +145,26 @@ class Columns:
 
         The second array holds positions in `ids`.
         """
-        starts = np.searchsorted(self.vectors, ids, "left")
-        ends = np.searchsorted(self.vectors, ids, "right")
-        return ranges(starts, ends - starts)
+        bounds = self._bounds_of_vectors
+        if bounds is None:
+            starts = np.searchsorted(self.vectors, ids, "left")
+            ends = np.searchsorted(self.vectors, ids, "right")
+            return ranges(starts, ends - starts)
+        known = np.minimum(ids, len(bounds) - 2)  # the last one has no units
+        starts = bounds[known]
+        return ranges(starts, bounds[known + 1] - starts)
+
+    @cached_property
+    def _bounds_of_vectors(self) -> Ids | None:
+        """Where the units of each vector begin, by its id, and the end; None if ids are sparse.
+
+        To look a number of ids up is several times as fast as to search for them.
+        """
+        last = int(self.vectors[-1]) if len(self) else -1
+        if last >= _SPARSE * len(self):
+            return None
+        counts = np.bincount(self.vectors, minlength=last + 2)
+        return np.concatenate([[0], np.cumsum(counts)])
 
     def values(self, parents: str) -> Ids:
         """Return the parent of each unit.

@@ -36,6 +36,14 @@ def diverse_groups(
         places, which = units.find(rows)
         if len(places):
             vectors[which] = view.exact(view.columns.vectors[units.positions[places]])
+    chosen = diverse_places(vectors, query, k, lambda_mult=lambda_mult)
+    return [groups[place] for place in chosen]
+
+
+def diverse_places(
+    vectors: Vectors, query: Vectors, k: int, *, lambda_mult: float = 0.5
+) -> list[int]:
+    """Return the places of k vectors, chosen as `diverse_groups` does. Shapes: (n, dim), (dim,)."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
     relevance = products(directions, query / (np.linalg.norm(query) or 1))
@@ -48,4 +56,4 @@ def diverse_groups(
         nearest = np.maximum(nearest, products(directions, directions[best]))
         marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
         marginal[chosen] = -np.inf
-    return [groups[place] for place in chosen]
+    return chosen

@@ -40,7 +40,7 @@ DIRT: Mapping[str, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextRun:
     """A run of a passage's text, with the numbers of the units whose source it is."""
 
     text: str
@@ -57,14 +57,14 @@ class FactView:
         kind: Its granularity.
         text: What is encoded.
         flags: What is doubtful about it, in words.
-        part: The number of the first part of the passage that it comes from, or 0.
+        run: The number of the first run of the passage that it comes from, or 0.
     """
 
     number: int
     kind: str
     text: str
     flags: Sequence[str]
-    part: int
+    run: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class PassageView:
     flags: Sequence[str]
     before: str  # text of the document between the passage before and this one
     is_heading: bool  # whether that is nothing but headings, which the units carry
-    parts: Sequence[Part]
+    runs: Sequence[TextRun]
     facts: Sequence[FactView]
 
 
@@ -255,13 +255,13 @@ def _passage(
     spans = [(read.sentence.start, read.sentence.end) for read in source.sentences]
     ordered = _in_order(units)
     numbered = list(enumerate(ordered, start=counted + 1))
-    parts = list(_parts(passage, numbered, spans))
+    runs = list(_runs(passage, numbered, spans))
     facts = []
     for place, unit in numbered:
         first = 0
-        for part_number, part in enumerate(parts, start=1):
-            if str(place) in part.units.split():
-                first = part_number
+        for run_number, run in enumerate(runs, start=1):
+            if str(place) in run.units.split():
+                first = run_number
                 break
         flags = _flags(unit, passage, source)
         facts.append(FactView(place, unit.granularity, unit.search_text, flags, first))
@@ -277,14 +277,14 @@ def _passage(
         flags,
         before,
         set(_WORD.findall(before)) <= set(_WORD.findall(f"{passage.title} {passage.section}")),
-        parts,
+        runs,
         facts,
     )
 
 
-def _parts(
+def _runs(
     passage: Unit, numbered: Sequence[tuple[int, Unit]], spans: Sequence[tuple[int, int]]
-) -> Iterator[Part]:
+) -> Iterator[TextRun]:
     """Yield the passage's text, cut wherever a unit or a sentence begins or ends."""
     cuts = {passage.start, passage.end}
     for start, end in [*((unit.start, unit.end) for _, unit in numbered), *spans]:
@@ -296,7 +296,7 @@ def _parts(
             if unit.start <= start and end <= unit.end:
                 units.append(str(number))
         sentence = sum(first <= start for first, _ in spans)
-        yield Part(text, " ".join(units), sentence % 2 == 1)
+        yield TextRun(text, " ".join(units), sentence % 2 == 1)
 
 
 def _flags(unit: Unit, passage: Unit, source: Source) -> list[str]:

@@ -33,11 +33,11 @@ from factoid.units import Granularity, Unit
 _TEXTS = 2048  # encoded in one call of the encoder
 
 
-class Part(NamedTuple):
-    """What the vector of a unit is made of: equal parts have equal vectors.
+class TextPart(NamedTuple):
+    """What a vector stands for: an encoded text, or a part of it. Equal parts have equal vectors.
 
     Attributes:
-        text: What is encoded, a unit or the passage around it, under its heading.
+        text: What the encoder reads: a unit, or the passage around it, under its heading.
         source: Text of the passage, if the unit is encoded as a part of it; else "".
         start, end: Span of the unit in that text.
     """
@@ -51,8 +51,8 @@ class Part(NamedTuple):
 class _Plan(NamedTuple):
     """Which parts are to be encoded, each with the positions of its units, and their passages."""
 
-    positions: dict[Part, list[int]]
-    passages: dict[Part, Unit]  # by the part that is the whole passage's
+    positions: dict[TextPart, list[int]]
+    passages: dict[TextPart, Unit]  # by the part that is the whole passage's
 
 
 def encode(
@@ -60,7 +60,7 @@ def encode(
     units: Sequence[Unit],
     others: Container[int] = (),
     *,
-    known: Mapping[Part, Vectors] = MappingProxyType({}),
+    known: Mapping[TextPart, Vectors] = MappingProxyType({}),
     progress: Callable[..., None] | None = None,
 ) -> dict[int, Vectors]:
     """Return the vector of each searched unit, and of others, by position.
@@ -91,7 +91,7 @@ def encode(
 async def aencode(
     store: OpenedStore,
     units: Sequence[Unit],
-    known: Mapping[Part, Vectors],
+    known: Mapping[TextPart, Vectors],
     progress: Callable[..., None],
 ) -> dict[int, Vectors]:
     """Do the same as `encode` without blocking the event loop."""
@@ -106,7 +106,7 @@ async def aencode(
     return _by_position(plan.positions, vectors)
 
 
-def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[Part, Vectors]:
+def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[TextPart, Vectors]:
     """Return the vectors of earlier versions of some documents, by what they are made of.
 
     Only what `add_documents` added counts, by an encoder that has a name: another one may have made
@@ -125,7 +125,7 @@ def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[Pa
             for unit, vector in snapshot.stored_units(complete):
                 stored.append(unit)
                 vectors.append(vector)
-    reusable: dict[Part, Vectors] = {}
+    reusable: dict[TextPart, Vectors] = {}
     for part, positions in _parts(store, stored, range(len(stored))).positions.items():
         for position in positions:
             vector = vectors[position]
@@ -157,7 +157,7 @@ def _parts(store: OpenedStore, units: Sequence[Unit], wanted: Iterable[int]) -> 
     texts: dict[str, str] = {}  # of passages, by id
     for position in wanted:
         unit = units[position]
-        part = Part(encoded_text(unit, template))
+        part = TextPart(encoded_text(unit, template))
         passage = passages.get(unit.parent_id)
         if passage is not None and _is_part(unit, passage):
             if passage.id not in texts:
@@ -165,8 +165,8 @@ def _parts(store: OpenedStore, units: Sequence[Unit], wanted: Iterable[int]) -> 
             text = texts[passage.id]
             if text != part.text:
                 start = unit.start - passage.start
-                part = Part(text, passage.text, start, start + unit.end - unit.start)
-                plan.passages.setdefault(Part(text, passage.text), passage)
+                part = TextPart(text, passage.text, start, start + unit.end - unit.start)
+                plan.passages.setdefault(TextPart(text, passage.text), passage)
         plan.positions.setdefault(part, []).append(position)
     return plan
 
@@ -198,12 +198,14 @@ def _is_part(unit: Unit, passage: Unit) -> bool:
     )
 
 
-def _new_texts(parts: Iterable[Part], known: Container[Part]) -> Iterator[dict[str, list[Part]]]:
+def _new_texts(
+    parts: Iterable[TextPart], known: Container[TextPart]
+) -> Iterator[dict[str, list[TextPart]]]:
     """Yield the texts that are encoded for parts that are not known, each with these parts.
 
     They come in lots for one call of an encoder.
     """
-    texts: dict[str, list[Part]] = {}
+    texts: dict[str, list[TextPart]] = {}
     for part in parts:
         if part not in known:
             texts.setdefault(part.text, []).append(part)
@@ -229,8 +231,8 @@ def encoder_of(store: OpenedStore) -> Encoder:
 
 
 def _encoded(
-    store: OpenedStore, texts: Mapping[str, Sequence[Part]], passages: Mapping[Part, Unit]
-) -> dict[Part, Vectors]:
+    store: OpenedStore, texts: Mapping[str, Sequence[TextPart]], passages: Mapping[TextPart, Unit]
+) -> dict[TextPart, Vectors]:
     """Return the vectors of the parts of some texts."""
     alone = {}
     divided = {}
@@ -239,7 +241,7 @@ def _encoded(
             divided[text] = parts
         else:
             alone[text] = parts
-    vectors: dict[Part, Vectors] = {}
+    vectors: dict[TextPart, Vectors] = {}
     if alone:
         vectors |= _whole(alone, encoder_of(store).encode_units(list(alone)))
     if divided:
@@ -247,15 +249,15 @@ def _encoded(
     return vectors
 
 
-def _whole(texts: Mapping[str, Sequence[Part]], encoded: Vectors) -> dict[Part, Vectors]:
+def _whole(texts: Mapping[str, Sequence[TextPart]], encoded: Vectors) -> dict[TextPart, Vectors]:
     """Return the vectors of whole texts by their only part."""
     vectors = to_matrix(encoded, len(texts))
     return {parts[0]: vector for parts, vector in zip(texts.values(), vectors, strict=True)}
 
 
 def _pooled(
-    store: OpenedStore, texts: Mapping[str, Sequence[Part]], passages: Mapping[Part, Unit]
-) -> dict[Part, Vectors]:
+    store: OpenedStore, texts: Mapping[str, Sequence[TextPart]], passages: Mapping[TextPart, Unit]
+) -> dict[TextPart, Vectors]:
     """Return the vectors of parts of texts."""
     template = store.template
     spans = [_spans(parts, passages, template) for parts in texts.values()]
@@ -264,7 +266,7 @@ def _pooled(
         raise EncoderMismatchError(
             f"encode_spans returned vectors of {len(encoded)} texts for {len(texts)}"
         )
-    vectors: dict[Part, Vectors] = {}
+    vectors: dict[TextPart, Vectors] = {}
     for parts, matrix in zip(texts.values(), encoded, strict=True):
         whole, *of_parts = to_matrix(matrix, 1 + len(parts))
         for part, vector in zip(parts, of_parts, strict=True):
@@ -275,7 +277,7 @@ def _pooled(
 
 
 def _spans(
-    parts: Sequence[Part], passages: Mapping[Part, Unit], template: str
+    parts: Sequence[TextPart], passages: Mapping[TextPart, Unit], template: str
 ) -> list[tuple[int, int]]:
     """Return where units are in the text that is encoded for their passage.
 
@@ -288,7 +290,7 @@ def _spans(
             spans.append((0, 0))
             continue
         if part.source not in places:
-            passage = passages[Part(part.text, part.source)]
+            passage = passages[TextPart(part.text, part.source)]
             _, start = placed_text(seen_unit(passage), template)
             places[part.source] = start, _seen_places(passage) - passage.start
         start, of_source = places[part.source]
@@ -324,7 +326,7 @@ def _seen_places(passage: Unit) -> NDArray[np.int64]:
 
 
 def _by_position(
-    positions: Mapping[Part, Sequence[int]], vectors: Mapping[Part, Vectors]
+    positions: Mapping[TextPart, Sequence[int]], vectors: Mapping[TextPart, Vectors]
 ) -> dict[int, Vectors]:
     by_position: dict[int, Vectors] = {}
     for part, places in positions.items():

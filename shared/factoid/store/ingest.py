@@ -9,15 +9,16 @@ import asyncio
 import logging
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from factoid.encode import EMBED_TEMPLATE, Vectors
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.contexts import CONTEXT, Contextualizer, checked_contexts
+from factoid.propositions.contextualizer import CONTEXT, Contextualizer, checked_contexts
 from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.snapshot import NO_DIGEST
@@ -83,7 +84,7 @@ class Recipe:
         ]
         options = [
             list(self.granularities),
-            _name_of(self.propositionizer),
+            component_name(self.propositionizer),
             self.words,
             self.min_words,
             self.join_paragraphs,
@@ -91,15 +92,15 @@ class Recipe:
             self.template,
         ]
         if self.sentences is not None:
-            options.append(_name_of(self.sentences))
+            options.append(component_name(self.sentences))
         if self.contextualizer is not None:
             options.append({"contextualizer": self.contextualizer.name})
         return content_id(*content, *options)
 
 
-def _name_of(maker: object) -> str:
-    """Return the name that an object has, else that of its class."""
-    return getattr(maker, "name", type(maker).__qualname__)
+def component_name(component: object) -> str:
+    """Return the name of a propositionizer or splitter, or that of its class."""
+    return getattr(component, "name", type(component).__qualname__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,20 @@ class SplitDocument:
     document: Document
     digest: str
     passages: list[Unit]
+
+
+class MadeUnits(NamedTuple):
+    """The units of a batch of documents.
+
+    Attributes:
+        units: Parents come before their children.
+        vectors: By the position of their unit.
+        decomposition: What became of the passages in the propositionizer.
+    """
+
+    units: list[Unit]
+    vectors: Mapping[int, Vectors]
+    decomposition: Decomposition
 
 
 @dataclass(slots=True)
@@ -153,21 +168,10 @@ def ingest(
     total = Report()
     with _bar(documents, progress) as bar:
         batches = _changed_batches(store, documents, recipe, tally, sources)
-        for batch in _noticed(store, recipe, batches):
-            passages = _passages_of(batch)
-            decomposition = Decomposition()
-            for block, propositionizer in blocks(passages, recipe):
-                decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
-                _tell(bar, tally, passages=len(block))
-            if recipe.propositionizer is None:
-                _tell(bar, tally, passages=len(passages))
-            units = assemble(passages, decomposition.units, recipe.granularities)
-            units = with_contexts(units, batch, recipe.contextualizer)
-            reusable = reusable_vectors(store, _ids(batch))
-            tell = partial(_tell, bar, tally)
-            vectors = encode(store, units, known=reusable, progress=tell)
-            _commit(store, batch, units, vectors, decomposition, tally)
-            total += decomposition.report
+        for batch in _noticing_language(store, recipe, batches):
+            made = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
+            _commit(store, batch, made, tally)
+            total += made.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
@@ -192,11 +196,11 @@ async def aingest(
     total = Report()
     with _bar(documents, progress) as bar:
         changed = _changed_batches(store, documents, recipe, tally, sources)
-        batches = _noticed(store, recipe, changed)
+        batches = _noticing_language(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             passages = _passages_of(batch)
             decomposition = Decomposition()
-            for block, propositionizer in blocks(passages, recipe):
+            for block, propositionizer in propositionizer_calls(passages, recipe):
                 decomposition += await adecompose(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
@@ -210,7 +214,8 @@ async def aingest(
             reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
             tell = partial(_tell, bar, tally)
             vectors = await aencode(store, units, reusable, tell)
-            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, tally)
+            made = MadeUnits(units, vectors, decomposition)
+            await asyncio.to_thread(_commit, store, batch, made, tally)
             total += decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
@@ -233,13 +238,44 @@ def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) ->
     bar.reach(bar.done, f"{tally.passages:,} passages, {tally.encoded_texts:,} texts encoded")
 
 
+def make_units(
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
+    recipe: Recipe,
+    *,
+    tell: Callable[..., None] | None = None,
+) -> MadeUnits:
+    """Decompose and encode split documents, as the store is set to, without committing anything.
+
+    Args:
+        store: Says what is encoded and how. Its vectors of the same documents are used again.
+        batch: The documents.
+        recipe: How they become units.
+        tell: Called with the number of `passages` that the propositionizer is done with, and of
+            `texts` that were encoded, each time that there are some.
+    """
+    passages = _passages_of(batch)
+    decomposition = Decomposition()
+    for block, propositionizer in propositionizer_calls(passages, recipe):
+        decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
+        if tell is not None:
+            tell(passages=len(block))
+    if recipe.propositionizer is None and tell is not None:
+        tell(passages=len(passages))
+    units = assemble(passages, decomposition.units, recipe.granularities)
+    units = with_contexts(units, batch, recipe.contextualizer)
+    reusable = reusable_vectors(store, _ids(batch))
+    vectors = encode(store, units, known=reusable, progress=tell)
+    return MadeUnits(units, vectors, decomposition)
+
+
 # -- Documents into passages --
 
 
-def _noticed(
+def _noticing_language(
     store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
 ) -> Iterator[list[SplitDocument]]:
-    """Yield batches, and notice the language of the first one before it is committed."""
+    """Yield batches; before the first one, give an empty store its language."""
     for number, batch in enumerate(batches):
         if number == 0:
             notice_language(store, _passages_of(batch), recipe.propositionizer)
@@ -262,15 +298,16 @@ def _changed_batches(
     for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
-        for split in batch.values():
+        for split in batch.values():  # which will be stored before what comes now
             digests[split.document.id] = split.digest
-        unchanged: set[str] = set()
+        unchanged: set[str] = set()  # ids: a document that is given twice counts once
         for document in lookup:
             digest = recipe.digest(document)
             if digests.get(document.id) == digest:
                 if document.id not in batch:
                     unchanged.add(document.id)
                 continue
+            unchanged.discard(document.id)  # this is a later version, which replaces it
             if document.id in batch:
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
@@ -339,12 +376,12 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
 # -- Passages into units --
 
 
-def blocks(
+def propositionizer_calls(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
-    """Yield the passages for one call of the propositionizer, and the propositionizer.
+    """Yield the passages of each call of the propositionizer, with the propositionizer.
 
-    Yields nothing if there is none.
+    There are no calls if the recipe has none.
     """
     if recipe.propositionizer is not None:
         for start in range(0, len(passages), _BATCH):
@@ -406,15 +443,28 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
     children = []
     for granularity in granularities:
         if granularity is not passage.granularity:
-            child = child_unit(passage, passage.text, granularity, passage.start, passage.end)
-            children.append(replace(child, visible=passage.visible))
+            child = child_unit(
+                passage,
+                passage.text,
+                granularity,
+                passage.start,
+                passage.end,
+                visible=passage.visible,
+            )
+            children.append(child)
     return children
 
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
-    return replace(passage, visible=seen_text(document.text, document.metadata))
+    return child_unit(
+        document,
+        document.text,
+        Granularity.PASSAGE,
+        0,
+        len(document.text),
+        visible=seen_text(document.text, document.metadata),
+    )
 
 
 def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
@@ -454,23 +504,27 @@ def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
 def _commit(
     store: OpenedStore,
     batch: Sequence[SplitDocument],
-    units: Sequence[Unit],
-    vectors: Mapping[int, Vectors],
-    decomposition: Decomposition,
+    made: MadeUnits,
     tally: _Tally,
 ) -> None:
-    # A document with a passage that failed, but might succeed on another try, is not skipped the
-    # next time.
-    unfinished = {passage.document_id for passage in decomposition.retry}
-    finished = []
+    replace_documents(store, finished(batch, made.decomposition), made.units, made.vectors)
+    tally.documents += len(batch)
+    tally.units.update(unit.granularity for unit in made.units)
+
+
+def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> list[SplitDocument]:
+    """Return documents with the digests that are kept.
+
+    A document with a passage that failed, but might succeed on another try, gets one that is not
+    skipped the next time.
+    """
+    unfinished = {passage.document_id for passage in decomposition.transient_failures}
+    kept = []
     for split in batch:
         if split.document.id in unfinished:
-            finished.append(replace(split, digest=NO_DIGEST))
-        else:
-            finished.append(split)
-    replace_documents(store, finished, units, vectors)
-    tally.documents += len(batch)
-    tally.units.update(unit.granularity for unit in units)
+            split = replace(split, digest=NO_DIGEST)
+        kept.append(split)
+    return kept
 
 
 def replace_documents(

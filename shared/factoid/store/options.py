@@ -20,7 +20,7 @@ from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.propositions import PropositionCache, Propositionizer
-from factoid.propositions.contexts import Contextualizer
+from factoid.propositions.contextualizer import Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Parents, Weights
 from factoid.text.sentence_ends import SentenceSplitter

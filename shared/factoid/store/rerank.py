@@ -12,11 +12,17 @@ from factoid.store.database.snapshot import Snapshot
 from factoid.store.filter_wall import MIXED_PASSAGES, Wall
 from factoid.store.indexes.state import IndexState
 from factoid.store.opened import OpenedStore
-from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker
+from factoid.store.options import (
+    FINEST_FIRST,
+    SUBSTITUTES,
+    RankedParents,
+    Reranker,
+    SearchOptions,
+)
 from factoid.store.search import (
     Queries,
-    find_within,
     open_documents,
+    search_snapshot,
     wall_of,
     whole_documents,
     with_neighbours,
@@ -26,11 +32,11 @@ from factoid.units import Granularity, Hit, Unit
 RERANK = "rerank"
 """The reranker's score among the parts of a hit."""
 
-_CANDIDATES = 100  # as in AGRaME, §4.1
+CANDIDATES = 100  # as in AGRaME, §4.1
 
 
 @dataclass(slots=True)
-class _Candidates:
+class RerankCandidates:
     """The hits and units that a reranker gets, and the documents that may come back."""
 
     # The best passages of each query. A unit stands for a passage that is closed or not stored.
@@ -63,7 +69,17 @@ def reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     candidates = store.indexes.at(queries.indexes, partial(_candidates, queries, stored))
     ranked = []
     for text, hits in zip(texts, candidates.hits, strict=True):
-        ranked.append(_ranked(text, queries, granularity, hits, candidates, store.embed_metadata))
+        ranked.append(
+            ranked_hits(
+                text,
+                queries.options,
+                queries.k,
+                granularity,
+                hits,
+                candidates,
+                store.embed_metadata,
+            )
+        )
     return with_expansion(store, queries, ranked)
 
 
@@ -102,21 +118,21 @@ def _candidates(
     granularity: Granularity | None,
     snapshot: Snapshot,
     states: Sequence[IndexState],
-) -> _Candidates:
+) -> RerankCandidates:
     """Return the best passages for each query, with their units of a granularity.
 
     For document hits, the best passage of each further document is also a candidate.
     """
     wall = wall_of(queries, snapshot, states)
     options = replace(queries.options, parents="passage", min_score=None, expand=0, rerank=None)
-    most = max(queries.k, options.candidates or _CANDIDATES)
+    most = max(queries.k, options.candidates or CANDIDATES)
     first = replace(queries, k=most, options=options)
-    candidates = _Candidates(find_within(wall, first, snapshot, states))
+    candidates = RerankCandidates(search_snapshot(first, wall, snapshot, states))
 
     # -- Documents that may come back --
     if queries.options.parents == "document":
         by_document = replace(first, k=queries.k, options=replace(options, parents="document"))
-        best_documents = find_within(wall, by_document, snapshot, states)
+        best_documents = search_snapshot(by_document, wall, snapshot, states)
         for passages, best in zip(candidates.hits, best_documents, strict=True):
             passages += _passages_of_others(snapshot, passages, best)
         document_ids: set[str] = set()
@@ -229,16 +245,16 @@ def _best_passage(snapshot: Snapshot, document: Hit) -> Unit:
 # -- Ranking --
 
 
-def _ranked(
+def ranked_hits(
     text: str,
-    queries: Queries,
+    options: SearchOptions,
+    k: int,
     granularity: Granularity,
     hits: Sequence[Hit],
-    candidates: _Candidates,
+    candidates: RerankCandidates,
     embed_metadata: Sequence[str],
 ) -> list[Hit]:
     """Return the k best reranked hits of one query, as hits of the search."""
-    options = queries.options
     if not isinstance(options.rerank, Reranker) or not hits:
         return []
     by_id = {hit.unit.id: hit for hit in hits}
@@ -258,7 +274,7 @@ def _ranked(
     rank = options.rerank.rank
     for hit in rank(text, passages, granularity, k=None, parents=parents, units=units):
         candidate = by_id.get(hit.unit.id) or by_id[hit.unit.parent_id]
-        result = _result(hit, candidate, originals, granularity, queries, candidates.documents)
+        result = _result(hit, candidate, originals, granularity, options, candidates.documents)
         key = result.unit.id
         if options.parents == "document":
             key = result.unit.document_id
@@ -273,7 +289,7 @@ def _ranked(
     best = list(ranked.values())
     if options.min_score is not None:
         best = [hit for hit in best if hit.score >= options.min_score]
-    return best[: queries.k]
+    return best[:k]
 
 
 def _result(
@@ -281,7 +297,7 @@ def _result(
     candidate: Hit,
     originals: Mapping[str, Unit],
     granularity: Granularity,
-    queries: Queries,
+    options: SearchOptions,
     documents: Mapping[str, Unit],
 ) -> Hit:
     """Return a reranker's hit with stored units, and the scores of the search as further parts."""
@@ -293,7 +309,7 @@ def _result(
     for match in hit.matches:
         cut = replace(match.unit, title=title)
         matches += (Hit(originals.get(match.unit.id, cut), match.score),)
-    if queries.options.parents == "document":
+    if options.parents == "document":
         matches = matches or (Hit(unit, hit.score),)
         unit = documents.get(unit.document_id, unit)
     elif granularity is Granularity.PASSAGE:

@@ -128,32 +128,38 @@ def _present(store: OpenedStore) -> Sequence[Granularity]:
 
 
 def search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
-    """Return the k best hits for each query."""
-    return store.indexes.at(queries.indexes, partial(find, queries))
+    """Return the k best hits for each query, by the blended score alone."""
 
+    def work(snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
+        wall = wall_of(queries, snapshot, states)
+        return search_snapshot(queries, wall, snapshot, states)
 
-def find(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
-    """Return the k best hits for each query in a snapshot.
-
-    The indexes are those that the queries need, of the same generation.
-    """
-    return find_within(wall_of(queries, snapshot, states), queries, snapshot, states)
+    return store.indexes.at(queries.indexes, work)
 
 
 def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
     """Return what the filter of the queries lets through; None without a filter."""
     if queries.condition is None:
         return None
-    [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
+    [mixed] = [state for state in states if state.name == MIXED_PASSAGES]
     return mixed.wall(snapshot, queries.condition)
 
 
-def find_within(
-    wall: Wall | None, queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]
+def search_snapshot(
+    queries: Queries, wall: Wall | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[list[Hit]]:
-    """Return the k best hits for each query among what a wall lets through; None is no wall."""
+    """Return the k best hits for each query in a snapshot, among what a wall lets through.
+
+    Rerankers begin with it, too.
+
+    Args:
+        queries: The queries.
+        wall: What their filter lets through; None without a filter.
+        snapshot: That of the generation.
+        states: The indexes that the queries need, of the same generation.
+    """
     options = queries.options
-    indexes = _query_indexes(wall, queries, snapshot, states)
+    indexes = _query_indexes(queries, wall, snapshot, states)
     highest = 1.0  # of words and cosines, which float32 may exceed
     if queries.vectors is None:
         groups = _by_words(queries, indexes)
@@ -178,7 +184,7 @@ def find_within(
         for vector, best in zip(vectors, groups, strict=True):
             diverse.append(diverse_groups(views, vector, best, queries.k, lambda_mult=options.mmr))
         groups = diverse
-    return _hits(snapshot, groups, options, highest, wall)
+    return _hits_of_groups(snapshot, groups, options, highest, wall)
 
 
 @dataclass(slots=True)
@@ -187,39 +193,42 @@ class _QueryIndexes:
 
     views: dict[Granularity, View]  # those of vectors
     words: IndexState | None = None
-    allowed_words: Mask | None = None  # passages that may be found by words alone; None for all
+    # Passages that a search by words alone may find; None for all. In a search with vectors the
+    # masks of the views say which passages are ranked.
+    allowed_words: Mask | None = None
     scale: Scale | None = None  # of the first granularity that has one
 
 
 def _query_indexes(
-    wall: Wall | None, queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]
+    queries: Queries, wall: Wall | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> _QueryIndexes:
     """Return the indexes of queries that hold anything, with masks of what may be found."""
     options = queries.options
-    is_limited = wall is not None
-    if options.document_ids is not None or options.unit_ids is not None:
-        is_limited = True
+    has_ids = options.document_ids is not None or options.unit_ids is not None
+    is_limited = wall is not None or has_ids
     indexes = _QueryIndexes({})
     for state in states:
-        if state.index is None:  # there is nothing to index, or it made the wall
+        if state.name == MIXED_PASSAGES or state.index is None:
             continue
-        if state.granularity == LEXICAL:
+        if state.name == LEXICAL:
             indexes.words = state
             if is_limited and queries.vectors is None:
                 indexes.allowed_words = state.selection(snapshot, options, wall)
             continue
         if not len(state.index):
             continue
-        granularity = Granularity(state.granularity)
+        granularity = Granularity(state.name)
+        # Passages that are not compared have no mask: they only add to the scores of allowed
+        # units, and `best_groups` leaves out the closed ones.
         mask = None
-        if is_limited and (queries.vectors is None or granularity in queries.granularities):
+        if is_limited and granularity in queries.granularities:
             mask = state.selection(snapshot, options, wall)
-        exact = state.index.vectors
+        vectors_of = state.index.vectors
         if not state.index.ability.holds_vectors:
-            exact = partial(_stored_vectors, snapshot, state.index.similarity)
+            vectors_of = partial(_stored_vectors, snapshot, state.index.similarity)
         indexes.scale = indexes.scale or state.scale
         indexes.views[granularity] = View(
-            granularity, state.index, state.columns, exact, mask, options.parameters
+            granularity, state.index, state.columns, vectors_of, mask, options.parameters
         )
     return indexes
 
@@ -228,7 +237,7 @@ def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> 
     """Return stored vectors in the form that is compared. Shape: (n, dim)."""
     vectors = snapshot.vectors(ids)
     if similarity is Similarity.INNER_PRODUCT:
-        return vectors  # between their checksums: a copy takes as long as what is done with them
+        return vectors  # as they lie in the file: a copy would take as long as scoring them
     return normalized(vectors, similarity)
 
 
@@ -298,20 +307,14 @@ def _at_least(score: float, groups: Sequence[Group]) -> list[Group]:
 # -- Groups into hits --
 
 
-def _hits(
+def _hits_of_groups(
     snapshot: Snapshot,
     groups: Sequence[Sequence[Group]],
     options: SearchOptions,
     highest: float,
     wall: Wall | None,
 ) -> list[list[Hit]]:
-    # By row of the parent: of the document, or with parents="auto" of its only passage.
-    documents: dict[int, Unit] = {}
-    keys = {group.key for group in chain.from_iterable(groups)}
-    if options.ranked_parents == "document":
-        documents = open_documents(snapshot, keys, wall)
-    elif options.parents == "auto":
-        documents = whole_documents(snapshot, keys, wall)
+    documents = _documents_of_groups(snapshot, groups, options, wall)
     shown: list[list[int | None]] = []
     for best in groups:
         shown.append([_shown_row(group, options.ranked_parents, documents, wall) for group in best])
@@ -333,6 +336,24 @@ def _hits(
             query_hits.append(hit)
         hits.append(query_hits)
     return hits
+
+
+def _documents_of_groups(
+    snapshot: Snapshot,
+    groups: Sequence[Sequence[Group]],
+    options: SearchOptions,
+    wall: Wall | None,
+) -> dict[int, Unit]:
+    """Return the documents that are returned for groups, by the key of their group.
+
+    With parents="auto", the key is the row of a document's only passage.
+    """
+    keys = {group.key for group in chain.from_iterable(groups)}
+    if options.ranked_parents == "document":
+        return open_documents(snapshot, keys, wall)
+    if options.parents == "auto":
+        return whole_documents(snapshot, keys, wall)
+    return {}
 
 
 def _units_of(
@@ -474,6 +495,14 @@ def _cut_sentences(
     passages = snapshot.neighbours(
         unit.document_id, Granularity.PASSAGE, unit.start, unit.end, count, allowed
     )
+    return cut_sentences(passages, unit, count)
+
+
+def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit]:
+    """Return the sentences of some passages around a unit.
+
+    They are those that overlap it, and `count` before and after.
+    """
     before: list[Unit] = []
     within: list[Unit] = []
     after: list[Unit] = []

@@ -10,7 +10,7 @@ and propositions know.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -26,11 +26,11 @@ from factoid.store.indexes.state import IndexState
 from factoid.store.opened import OpenedStore
 from factoid.store.options import BY_TOKENS
 from factoid.store.rerank import with_expansion
-from factoid.store.search import Queries, find_within, wall_of
+from factoid.store.search import Queries, search_snapshot, wall_of
 from factoid.units import Granularity, Hit, Unit
 
-_CANDIDATES = 50
-_UNITS = 3  # candidates of a search for units, for each passage that is read
+CANDIDATES = 50
+UNITS_EACH = 3  # candidates of a search for units, for each passage that is read
 _REMEMBERED = 1000  # passages whose token vectors are kept during a call, for its other queries
 
 Candidate = tuple[Hit, Unit]
@@ -58,9 +58,7 @@ def token_reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []
     for text, pairs in zip(queries.texts, candidates, strict=True):
-        texts = [encoded_text(passage, template) for _, passage in pairs]
-        similarities = _similarities(encoder, text, texts, tokens)
-        hits = _mixed([hit for hit, _ in pairs], similarities)
+        hits = ranked_by_tokens(encoder, text, pairs, template, tokens)
         least = queries.options.min_score
         if least is not None:
             hits = [hit for hit in hits if hit.score >= least]
@@ -76,38 +74,46 @@ def _candidates(
     There are as many hits as have so many passages.
     """
     wall = wall_of(queries, snapshot, states)
-    most = max(queries.k, queries.options.candidates or _CANDIDATES)
+    most = max(queries.k, queries.options.candidates or CANDIDATES)
     count = most
     if queries.options.parents == "unit":
-        count = most * _UNITS
+        count = most * UNITS_EACH
     options = replace(queries.options, min_score=None, expand=0, rerank=None)
-    results = find_within(wall, replace(queries, k=count, options=options), snapshot, states)
+    wider = replace(queries, k=count, options=options)
+    results = search_snapshot(wider, wall, snapshot, states)
 
     above: set[str] = set()
     for hits in results:
         for hit in hits:
-            unit = _compared_unit(hit)
+            unit = compared_unit(hit)
             if unit.granularity is not Granularity.PASSAGE:
                 above.add(unit.parent_id)
     passages = {unit.id: unit for unit in _open_units(snapshot, wall, sorted(above))}
 
-    candidates: list[list[Candidate]] = []
-    for hits in results:
-        pairs: list[Candidate] = []
-        read: set[str] = set()
-        for hit in hits:
-            unit = _compared_unit(hit)
-            passage = passages.get(unit.parent_id, unit)
-            if passage.document_id != unit.document_id:
-                passage = unit  # the passage that a unit names may be of another document
-            if passage.id in read or len(read) < most or len(pairs) < queries.k:
-                read.add(passage.id)
-                pairs.append((hit, passage))
-        candidates.append(pairs)
-    return candidates
+    return [with_passages(hits, passages, most, queries.k) for hits in results]
 
 
-def _compared_unit(hit: Hit) -> Unit:
+def with_passages(
+    hits: Sequence[Hit], passages: Mapping[str, Unit], most: int, k: int
+) -> list[Candidate]:
+    """Return hits with the passages that are read for them: at most so many, of at least k hits.
+
+    Passages come by id; a hit whose passage is not there is read itself.
+    """
+    pairs: list[Candidate] = []
+    read: set[str] = set()
+    for hit in hits:
+        unit = compared_unit(hit)
+        passage = passages.get(unit.parent_id, unit)
+        if passage.document_id != unit.document_id:
+            passage = unit  # the passage that a unit names may be of another document
+        if passage.id in read or len(read) < most or len(pairs) < k:
+            read.add(passage.id)
+            pairs.append((hit, passage))
+    return pairs
+
+
+def compared_unit(hit: Hit) -> Unit:
     """Return the unit of a hit; for a document, the one that matched best."""
     if hit.unit.granularity is Granularity.DOCUMENT:
         return hit.matches[0].unit
@@ -121,6 +127,21 @@ def _open_units(snapshot: Snapshot, wall: Wall | None, ids: Sequence[str]) -> li
     names, rows, metadata = snapshot.unit_metadata(ids)
     allowed = compress(names, wall.allowed(rows, metadata).tolist())
     return wall.shown(snapshot, snapshot.units_by_id(list(allowed)))
+
+
+def ranked_by_tokens(
+    encoder: TokenVectorEncoder,
+    query: str,
+    pairs: Sequence[Candidate],
+    template: str,
+    tokens: OrderedDict[str, Vectors],
+) -> list[Hit]:
+    """Return hits by the mean of their score and the similarity of their passage, best first.
+
+    `tokens` keeps the vectors of the latest texts.
+    """
+    texts = [encoded_text(passage, template) for _, passage in pairs]
+    return _mixed([hit for hit, _ in pairs], _similarities(encoder, query, texts, tokens))
 
 
 def _similarities(

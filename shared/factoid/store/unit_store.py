@@ -17,7 +17,7 @@ from factoid.filters import Filter, to_condition
 from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.contexts import CONTEXT, CachedContextualizer, Contextualizer
+from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
@@ -915,7 +915,7 @@ class UnitStore:
         k: int,
         options: Mapping[str, Any],
     ) -> list[list[Hit]]:
-        """Search with checked options, by the ranker that they name."""
+        """Check the options, and search by the blended score or with the reranker they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
         queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
         if queries.options.by_tokens:
@@ -938,10 +938,9 @@ class UnitStore:
     ) -> Recipe:
         # Before anything is needlessly decomposed and encoded.
         self.opened.connections.check_writable()
-        maker: Propositionizer | None = None
+        cached: Propositionizer | None = None
         if Granularity.PROPOSITION in self.granularities:
-            maker = propositionizer or SyntaxPropositionizer()
-            maker = with_cache(maker, cache, store=self.path)
+            cached = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path)
         if contextualizer is not None:
             if CONTEXT not in self.embed_metadata:
                 raise InvalidInputError(
@@ -953,7 +952,7 @@ class UnitStore:
                 contextualizer = CachedContextualizer(contextualizer, place)
         return Recipe(
             self.granularities,
-            maker,
+            cached,
             template=self.opened.template,
             contextualizer=contextualizer,
             **options,

@@ -8,7 +8,6 @@ cells and headings are too short to tell.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
@@ -222,16 +221,25 @@ LANGUAGES = (
     GREEK,
 )
 
+# The languages of each function word.
+_NUMBERS_OF_LANGUAGES: dict[str, list[int]] = {}
+for _number, _one in enumerate(LANGUAGES):
+    for _function_word in _one.function_words:
+        _NUMBERS_OF_LANGUAGES.setdefault(_function_word, []).append(_number)
+
+# All abbreviations of all languages.
+ABBREVIATIONS = frozenset[str]().union(
+    *(language.open | language.closing | language.numbers for language in LANGUAGES)
+)
+
 _WORD = re.compile(r"[^\W\d_]+")
 _ENOUGH = 300  # words that tell the language of a text
 
 
 def language_of(text: str) -> Language:
     """Return the language whose function words a text has most of, English if none has any."""
-    words = Counter(match[0].lower() for match in islice(_WORD.finditer(text), _ENOUGH))
-
-    def occurrences(language: Language) -> int:
-        common = words.keys() & language.function_words
-        return sum(words[word] for word in common)
-
-    return max(LANGUAGES, key=occurrences)
+    occurrences = [0] * len(LANGUAGES)
+    for match in islice(_WORD.finditer(text), _ENOUGH):
+        for number in _NUMBERS_OF_LANGUAGES.get(match[0].lower(), ()):
+            occurrences[number] += 1
+    return LANGUAGES[occurrences.index(max(occurrences))]

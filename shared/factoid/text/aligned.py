@@ -54,6 +54,10 @@ class AlignedTable:
 
 def aligned_tables(text: str) -> Iterator[AlignedTable]:
     """Yield the aligned tables of a paragraph, in order."""
+    may_have_gaps = "  " in text or "\t" in text
+    may_have_leaders = "..." in text or " . ." in text
+    if not (may_have_gaps or may_have_leaders):
+        return
     if _GAP.search(text) is None and _LEADER.search(text) is None:
         return
     source = text

@@ -85,6 +85,8 @@ def picked(text: str, places: Sequence[int], shown: Sequence[int]) -> tuple[str,
 
 def protected_within(protected: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
     """Return what is protected of a part of a text, counted from the part's start."""
+    if not protected:
+        return ()
     first = bisect_right(protected, start, key=itemgetter(1))
     last = bisect_left(protected, end, key=itemgetter(0))
     inside = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ _START = re.compile(
 )
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
 _BULLET_AFTER_COLON = re.compile(rf"(?<=[:：])[^\S\n]++(?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")
+_NUMBER_AND_MARK = re.compile(r"\d[.)]")
 _NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?P<first>\S)")
 _ITEM_NUMBER = re.compile(
     r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5}|[IVX]{1,5})(?:[.)]|(?<=\d)-)[ \t]+(?=\S)"
@@ -66,7 +68,8 @@ def line_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def line_starts(text: str) -> list[LineStart]:
+@lru_cache(256)  # it is asked for blocks of a text, and again for the sentences in each
+def line_starts(text: str) -> Sequence[LineStart]:
     """Find the lines of a plain text that start a unit of their own, in order.
 
     A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.")
@@ -75,6 +78,13 @@ def line_starts(text: str) -> list[LineStart]:
     with a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
     """
     matches = list(_START.finditer(text))
+    starts = [*_numbers_in_line(text), *_bullets_in_line(text)]
+    if matches:
+        starts += _starts_of_lines(text, matches)
+    return sorted(set(starts))
+
+
+def _starts_of_lines(text: str, matches: Sequence[re.Match[str]]) -> list[LineStart]:
     in_order = _in_order([match for match in matches if match["number"]])
     numbered = _numbered(matches)
     dots = sum(1 for match in matches if match["dots"])  # marks of ordered lists in AsciiDoc
@@ -110,7 +120,7 @@ def line_starts(text: str) -> list[LineStart]:
             mark = "box" if match["box"] else "cell"
             at = match.start(mark)
             starts.append(LineStart(at, at))
-    return sorted({*starts, *_numbers_in_line(text), *_bullets_in_line(text)})
+    return starts
 
 
 def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
@@ -224,6 +234,8 @@ def _bullets_in_line(text: str) -> list[LineStart]:
 
     "Services: • repair • cleaning" has two items.
     """
+    if ":" not in text and "：" not in text:
+        return []
     starts = []
     covered: dict[str, int] = {}  # how far the list of each bullet reaches that was found last
     for match in _BULLET_AFTER_COLON.finditer(text):
@@ -246,6 +258,8 @@ def _numbers_in_line(text: str) -> list[LineStart]:
     The list starts the text or follows a colon. Items in lower case are clauses of a sentence: "in
     three parts: 1) the stem, 2) …".
     """
+    if not _NUMBER_AND_MARK.search(text):
+        return []
     numbers: list[re.Match[str]] = []
     for match in _NUMBER_IN_LINE.finditer(text):
         value = int(match["value"])

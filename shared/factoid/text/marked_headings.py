@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _WIKI = re.compile(
     r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+"
     r"(?P<right>=(?:[ \t]?=){0,5})"
@@ -20,6 +21,8 @@ _ASCIIDOC_ATTRIBUTE = re.compile(
     r"\[.*\]|\.[^\s.].*|:[\w-]+:.*|//.*"
 )  # may stand right above a heading
 _RULE = re.compile(r"([=\-~^\"'`#*+:._])\1{2,}")
+# What a text has at least in which a heading is marked.
+_MARK = re.compile(r"=|\n[^\S\n]*([\-~^\"'`#*+:._])\1\1")
 _OPEN_BLOCKS = (
     "====",
     "****",
@@ -73,6 +76,8 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
         text: The text.
         start: Where to begin.
     """
+    if not _MARK.search(text, start):
+        return []
     rows = _rows(text, start)
     styles: list[tuple[str, bool]] = []  # of rules, outermost first
     headings: list[MarkedHeading] = []
@@ -108,7 +113,7 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
 
 def _rows(text: str, start: int) -> list[_Row]:
     rows = []
-    for match in re.compile(r"[^\n]*\n|[^\n]+\Z").finditer(text, start):
+    for match in _LINE.finditer(text, start):
         line = match[0]
         stripped = line.strip()
         begin = match.start() + len(line) - len(line.lstrip()) if stripped else match.start()

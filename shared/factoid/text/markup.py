@@ -91,6 +91,9 @@ _EVIDENCE = re.compile(
       | <!--""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+# What each of these, and what marks reStructuredText, has at least: most plain texts have none.
+_SIGN = re.compile(r"[#`~|\[<>&*_=^{]")
+_SIGN_OF_LINE = re.compile(r"\n[ ]{0,3}[:!?/+.-]")
 _UNDERLINED = re.compile(
     r"(?:\A|\n[^\S\n]*\n)[ ]{0,3}(?![-=|*+>\d\s])[^\n|]{1,120}\n[ ]{0,3}(?:={3,}|-{3,})[ \t]*(?:\n"
     r"|\Z)"
@@ -137,6 +140,8 @@ def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
 @lru_cache(1024)
 def _by_evidence(text: str) -> Markup:
     shown = text[:_SHOWN].removeprefix("\ufeff")
+    if not (_SIGN.search(shown) or _SIGN_OF_LINE.search(f"\n{shown}") or "data:" in shown.lower()):
+        return "plain"
     if _RESTRUCTURED.search(shown) and not _HEADING_OR_FENCE.search(shown):
         return "rst"
     is_marked = _EVIDENCE.search(shown) or _UNDERLINED.search(shown)

@@ -485,7 +485,15 @@ def part_of(visible: Visible, start: int, end: int) -> Visible:
     text = text.strip()
     end = start + len(text)
     inside = protected_within(visible.protected, start, end)
-    return visible._replace(text=text, offsets=visible.offsets[start:end], protected=inside)
+    # `_replace` takes three times as long.
+    return Visible(
+        text,
+        visible.offsets[start:end],
+        inside,
+        visible.opening,
+        visible.closing,
+        visible.is_strong,
+    )
 
 
 def span_of(visible: Visible) -> tuple[int, int]:

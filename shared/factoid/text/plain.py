@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from factoid.text.aligned import AlignedTable, aligned_tables, cell_source
 from factoid.text.blocks import Block, Visible
+from factoid.text.lines import line_starts
 from factoid.text.paragraphs import (
     Above,
     Read,
@@ -22,6 +23,9 @@ from factoid.text.paragraphs import (
     paragraph_blocks,
 )
 
+_LONGEST_LINE = 4000  # characters
+_WORDS = re.compile(r"[!-~]++(?: [!-~]++)*+")
+_MARK_ALONE = re.compile(r"(?<!\S)[-+*|:=~`_#>^]++(?!\S)")
 _INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
 _RULE = re.compile(r"^[^\S\n]*([-=_*~#+^])(?:[^\S\n]*\1){2,}[^\S\n]*$", re.MULTILINE)
@@ -145,6 +149,19 @@ def as_it_is(source: str, places: Sequence[int]) -> Visible:
     text = source.strip()
     start = source.find(text) if text else 0
     return Visible(text, places[start : start + len(text)])
+
+
+def is_plain_line(text: str) -> bool:
+    """Return whether a reader surely sees a plain text as it is, one sentence behind the other.
+
+    Such is a line of words with one blank between them, none of which marks a list, a table or a
+    rule. This is quicker than to read it.
+    """
+    if len(text) > _LONGEST_LINE or not _WORDS.fullmatch(text):
+        return False
+    if _MARK_ALONE.search(text) or "|" in text or "..." in text or " . ." in text:
+        return False
+    return not line_starts(text)
 
 
 def is_code_like(content: str) -> bool:

@@ -140,6 +140,8 @@ def find_headings(lines: Sequence[Line], is_plain: bool = True) -> list[Heading]
         lines: The blocks of a text.
         is_plain: Whether the text is no Markdown, or Markdown without headings.
     """
+    if not any(line.level or is_single(line) for line in lines):
+        return []
     marked = {place: line.level for place, line in enumerate(lines) if line.level}
     levels = marked
     if not marked or (is_plain and len(marked) <= _FEW_MARKED):

@@ -186,6 +186,8 @@ def _turns(text: str) -> list[Span]:
 
     Labels are "Ann: …" and "Weight: 59 kg".
     """
+    if "\n" not in text:
+        return [(0, len(text))]
     starts = [match.start() for match in LABELLED_LINE.finditer(text)]
     if len(starts) < 2 or len(starts) * 2 < text.count("\n") + 1:
         return [(0, len(text))]
@@ -211,6 +213,8 @@ def _span(block: Block, part: Visible, least: int) -> Span:
 
 def _is_long(text: str) -> bool:
     """Return whether a text is too long for a sentence."""
+    if len(text) <= MAX_WORDS:  # a word has a character
+        return False
     return len(text) > MAX_CHARS or count_words(text) > MAX_WORDS
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError
 from factoid.text.abbreviations import (
+    ABBREVIATIONS,
     COMMON,
     ENGLISH,
     GERMAN,
@@ -34,6 +35,7 @@ Span = tuple[int, int]
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]}*_"  # with the end of emphasis
 _MARKS = ".!?…‽؟۔‼⁇⁈⁉\u037e։"
+_UNSPACED = "。！？｡။។።፧፨।॥"
 _LOCAL = r"(?<=[\u0370-\u03ff\u1f00-\u1fff]);|(?<=[\u0561-\u0587]):"  # a Greek "?", an Armenian "."
 CITATION = r"""(?:\[(?:(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+|\^[^\s\[\]]{1,40})\](?!:)
   |[⁰¹²³⁴⁵⁶⁷⁸⁹]++(?:[,⁻]\s?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)*+)"""  # "[3]", "[^3]", "³"
@@ -42,10 +44,11 @@ _CANDIDATE = re.compile(
     rf"""(?<![{_MARKS}])
         (?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
         [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|'')(?=\s|\Z))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
-      | (?P<unspaced>[。！？｡။។።፧፨।॥]|．(?!\d))++[{_CLOSERS}」』）】]*+(?!(?<=[」』])と)
+      | (?P<unspaced>[{_UNSPACED}]|．(?!\d))++[{_CLOSERS}」』）】]*+(?!(?<=[」』])と)
       | \n(?:[^\S\n]*+\n)++""",
     re.VERBOSE,
 )
+_FIRST = re.compile(rf"[{_MARKS};:{_UNSPACED}．\n]")  # what a candidate begins with
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5}")
 _LETTER_AND_POINT = re.compile(r"[^\W\d_]\s?\.")
@@ -175,11 +178,17 @@ def trim(text: str, start: int, end: int) -> list[Span]:
 
     The list is empty if nothing is left.
     """
-    while end > start and (text[end - 1].isspace() or INVISIBLE.match(text[end - 1])):
+    while end > start and _is_blank(text[end - 1]):
         end -= 1
-    while start < end and (text[start].isspace() or INVISIBLE.match(text[start])):
+    while start < end and _is_blank(text[start]):
         start += 1
     return [(start, end)] if start < end else []
+
+
+def _is_blank(character: str) -> bool:
+    if character.isspace():
+        return True
+    return not character.isascii() and INVISIBLE.match(character) is not None
 
 
 def _checked(ends: Sequence[int], length: int) -> list[int]:
@@ -247,12 +256,21 @@ class _Prose:
         return lower in ENGLISH.function_words or lower in self.language.function_words
 
 
+def _candidates(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of `_CANDIDATE`, as `finditer` does, which is slow: it tries each place."""
+    end = 0
+    for first in _FIRST.finditer(text):
+        if first.start() >= end and (match := _CANDIDATE.match(text, first.start())):
+            end = match.end()
+            yield match
+
+
 def _ends(prose: _Prose) -> Iterator[int]:
     text = prose.text
     parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
     lines = line_starts(text)
     begin = current = following = line = counted = quotes = 0
-    for match in _CANDIDATE.finditer(text):
+    for match in _candidates(text):
         while line < len(lines) and lines[line].mark < match.end():
             yield from (lines[line].mark, lines[line].text)
             begin = lines[line].text
@@ -330,12 +348,14 @@ def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: i
 def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
     """Return whether a full stop ends a sentence, by the words around it."""
     text = prose.text
-    language = prose.language
     token = stop.token
     lower = token.lower()
+    is_before_number = text[stop.following].isdigit()
+    if not (stop.is_alone or stop.goes_on or is_before_number) and _is_plain(token, lower):
+        return True
+    language = prose.language
     if elided := _ELIDED.match(lower):  # "l'av.", "dell'art."
         lower = lower[elided.end() :]
-    is_before_number = text[stop.following].isdigit()
     is_before_initial = _LETTER_AND_POINT.match(text, stop.following) is not None
     starts = not is_before_initial and prose.starts_sentence(stop.word)
     is_behind_number = _NUMBER_BEFORE.search(stop.ahead) is not None
@@ -389,6 +409,14 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         is_word = lower in ENGLISH.function_words and len(token) > 1
         return is_word or (len(token) >= 3 and _VOWEL.search(token) is not None)
     return True
+
+
+def _is_plain(token: str, lower: str) -> bool:
+    """Return whether a token is a word of which no rule says that it is not the last one."""
+    is_word = len(token) > 1 and token.isascii() and token.isalpha()
+    if not is_word or lower in ABBREVIATIONS or token in ABBREVIATIONS or lower in _UNITS:
+        return False
+    return lower.strip("ivx") != ""  # no number
 
 
 def _is_unspoken(token: str) -> bool:

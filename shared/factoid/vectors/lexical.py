@@ -227,9 +227,9 @@ class LexicalIndex:
         self._count_passages()
 
     def places(self, rows: RowIds) -> RowIds:
-        """Return the place of each row's text, for `shares`, or -1 for an unknown row. Shape: (n,).
+        """Return the place of each row's text, for `relative_scores`, or -1 for an unknown row.
 
-        Those of the last array are kept for the next search that passes the same one.
+        Shape: (n,). Those of the last array are kept for the next search that passes the same one.
         """
         latest, places = self._latest
         if latest is rows:
@@ -244,7 +244,7 @@ class LexicalIndex:
         self._latest = (rows, places)
         return places
 
-    def shares(self, query: str, places: RowIds) -> Vectors:
+    def relative_scores(self, query: str, places: RowIds) -> Vectors:
         """Return the scores of texts at some places, as shares of the highest possible score.
 
         It is a share of the query's words, in which rare ones count more: a text of average length

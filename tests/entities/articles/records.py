@@ -20,7 +20,9 @@ def title_of(number):
 
 
 def seeded(seed, articles):
-    """Return the records of a source: articles with aliases and links, redirects in chains, circles and to nothing."""
+    """Return the records of a source: articles with aliases and links, redirects in chains, circles
+    and to nothing.
+    """
     chance = random.Random(seed)
     records = []
     for number in range(articles):

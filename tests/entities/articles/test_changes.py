@@ -1,4 +1,6 @@
-"""A glossary that changes: single articles added, replaced and deleted, and those of one tenant only."""
+"""A glossary that changes: single articles added, replaced and deleted, and those of one tenant
+only.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from factoid.entities.articles import build
 from tests.entities.articles.records import contents, leftovers, seeded
 from tests.faults.worker import ENVIRONMENT, ROOT
 
-# Builds in batches of 40 records, and kills itself before a record, or where the file is about to be moved.
+# Builds in batches of 40 records, and kills itself before a record, or where the file is about to
+# be moved.
 KILLED = """
 import os, signal, sys
 from factoid.entities import build_articles

@@ -1,4 +1,6 @@
-"""Article stores: looking names up, several readers, redirects, and files that are none or damaged."""
+"""Article stores: looking names up, several readers, redirects, and files that are none or
+damaged.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,9 @@ def large(tmp_path_factory):
 
 
 def followed(redirects, titles):
-    """Follow redirects one by one: an article goes before a redirect, and the first of a name before others."""
+    """Follow redirects one by one: an article goes before a redirect, and the first of a name
+    before others.
+    """
     first = {}
     for name, target in redirects:
         first.setdefault(name, target)

@@ -33,8 +33,8 @@ def page(
         + "<id>7</id>"
         + ("" if redirect is None else f"<redirect title={quoteattr(redirect)} />")
         + "<revision><id>70</id><contributor><username>Ann</username><id>9</id></contributor>"
-        + f'<comment>a <![CDATA[<b>]]> comment</comment><model>{model}</model><text xml:space="preserve">{escape(text)}</text>'
-        + "</revision></page>\n"
+        + f"<comment>a <![CDATA[<b>]]> comment</comment><model>{model}</model><text "
+        f'xml:space="preserve">{escape(text)}</text>' + "</revision></page>\n"
     )
 
 

@@ -19,7 +19,9 @@ def make_store(
     aliases: Iterable[tuple[str, str]] = (),
     anchors: Iterable[tuple[str, str, int]] = (),
 ) -> ArticleStore:
-    """Build a store of some titles (and their texts), names of other kinds to titles, and counts of links, and open it."""
+    """Build a store of some titles (and their texts), names of other kinds to titles, and counts of
+    links, and open it.
+    """
     texts = (
         articles
         if isinstance(articles, Mapping)

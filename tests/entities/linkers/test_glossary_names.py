@@ -1,4 +1,6 @@
-"""Names that only a glossary or a catalogue has: of function words, of digits, of words that every question holds."""
+"""Names that only a glossary or a catalogue has: of function words, of digits, of words that every
+question holds.
+"""
 
 from __future__ import annotations
 

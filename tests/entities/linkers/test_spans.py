@@ -1,4 +1,6 @@
-"""Words of a text, the choice among overlapping spans, and what looks like a part of a longer name."""
+"""Words of a text, the choice among overlapping spans, and what looks like a part of a longer
+name.
+"""
 
 from __future__ import annotations
 

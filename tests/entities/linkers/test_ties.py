@@ -62,7 +62,8 @@ def test_ties_are_broken_by_context(seals):
 
 
 def test_a_preference_of_the_bare_name_decides_nothing(seals):
-    # The cosines to animal, singer and stamp of "Seal" are 0.94, 0.34, -0.34; the text must be ahead by 0.08 more than that.
+    # The cosines to animal, singer and stamp of "Seal" are 0.94, 0.34, -0.34; the text must be
+    # ahead by 0.08 more than that.
     degrees = {
         "(animal)": 0,
         "(singer)": 90,

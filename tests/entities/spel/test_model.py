@@ -1,4 +1,6 @@
-"""The published files: checkpoint, vocabulary and tokenizer, and files that are not of that form."""
+"""The published files: checkpoint, vocabulary and tokenizer, and files that are not of that
+form.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,9 @@ def test_no_entity_wins_a_tie_of_two_votes_to_two():
 
 
 def phrases(text, entities, *, offsets=None):
-    """Return (surface, id) of the phrases of a text, each word of which is one subword of the given id."""
+    """Return (surface, id) of the phrases of a text, each word of which is one subword of the given
+    id.
+    """
     words = split_words(text)
     predictions = [{entity: 0.5} for entity in entities]
     resolved = find_phrases(text, words, offsets or words, predictions)

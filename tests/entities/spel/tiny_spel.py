@@ -37,7 +37,9 @@ def write_vocabulary(folder: Path) -> None:
 
 
 def make_tokenizer(folder: Path | None = None):
-    """Return a byte-level BPE tokenizer in RoBERTa's way; with a folder, leave its vocab.json and merges.txt there."""
+    """Return a byte-level BPE tokenizer in RoBERTa's way; with a folder, leave its vocab.json and
+    merges.txt there.
+    """
     import tokenizers
 
     trained = tokenizers.ByteLevelBPETokenizer(add_prefix_space=False, trim_offsets=True)
@@ -99,7 +101,9 @@ def _sample(chance, tokenizer):
 
 
 def write_checkpoint(folder: Path) -> Path:
-    """Train on one core and write the checkpoint, the vocabulary files and tokenizer.json; return the checkpoint."""
+    """Train on one core and write the checkpoint, the vocabulary files and tokenizer.json; return
+    the checkpoint.
+    """
     import torch
     import transformers
 

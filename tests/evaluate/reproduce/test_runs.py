@@ -30,7 +30,8 @@ from tests.late_interaction.word_vectors import WordVectors
 PLACES = ["Pisa", "Oslo", "Bern", "Rome", "Kyiv", "Riga", "Lima", "Cairo"]
 DOCUMENTS = [
     Document(
-        f"{place} is a town of {n} hills. It lies at the sea {n + 40} miles away.\n\nThe mayor of {place} is Mr {n}x.",
+        f"{place} is a town of {n} hills. It lies at the sea {n + 40} miles away.\n\n"
+        f"The mayor of {place} is Mr {n}x.",
         place,
     )
     for n, place in enumerate(PLACES, start=2)
@@ -48,7 +49,9 @@ FACTS = ScriptedPropositionizer(
 
 
 class Words(HashEncoder):
-    """Counts of letters, so that vectors are neither of length 1 nor free of ties with other texts."""
+    """Counts of letters, so that vectors are neither of length 1 nor free of ties with other
+    texts.
+    """
 
     name = "letters"
 

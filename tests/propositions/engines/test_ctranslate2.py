@@ -1,4 +1,6 @@
-"""The CTranslate2 engine against transformers' greedy search, and the conversion that it rests on."""
+"""The CTranslate2 engine against transformers' greedy search, and the conversion that it rests
+on.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ def test_output_is_that_of_greedy_search(kind, seed):
 
 
 def scripted(script, inputs, limit=90):
-    """Decode what a script says, as if the model had written it; return the result and the steps."""
+    """Decode what a script says, as if the model had written it; return the result and the
+    steps.
+    """
     model = random_model(3)
     decoder = Counting(model)
     decoder.script = [[*row, *[1] * 99] for row in script]

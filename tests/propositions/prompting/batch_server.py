@@ -12,10 +12,11 @@ from tests.propositions.prompting.server import Server, refused
 class BatchServer(Server):
     """A server with files and batches.
 
-    Each batch ends as the next of `endings` says ("completed" if there are none left), at the third time it is asked
-    for: "completed", "expired" and "cancelled" (half of it answered), "in_progress" (never), "empty" (completed without
-    files), or "failed: code: message". `before` and `after` are called with the name of a POST before and after it is
-    carried out; what `before` returns is sent instead.
+    Each batch ends as the next of `endings` says ("completed" if there are none left), at the third
+    time it is asked for: "completed", "expired" and "cancelled" (half of it answered),
+    "in_progress" (never), "empty" (completed without files), or "failed: code: message". `before`
+    and `after` are called with the name of a POST before and after it is carried out; what `before`
+    returns is sent instead.
     """
 
     def __init__(self):

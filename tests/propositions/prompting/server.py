@@ -37,9 +37,9 @@ def passage_of(request: dict) -> str:
 class Server(ThreadingHTTPServer):
     """An OpenAI-compatible server.
 
-    `answers` maps passages to (status, body) or (status, body, headers), or to a list of them, one for each request;
-    other passages, and requests after the list, get the passage back. Some bodies are what the server does instead of
-    answering: "hang", "hang up", "close in the body".
+    `answers` maps passages to (status, body) or (status, body, headers), or to a list of them, one
+    for each request; other passages, and requests after the list, get the passage back. Some bodies
+    are what the server does instead of answering: "hang", "hang up", "close in the body".
     """
 
     def __init__(self):

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from factoid.propositions.prompting import rate_limits
-from factoid.propositions.prompting.rate_limits import Pace
+from factoid.propositions.prompting import requests
+from factoid.propositions.prompting.requests import Pace
 
 
 def test_requests_and_tokens_are_spread_evenly(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(rate_limits.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(requests.time, "monotonic", lambda: now[0])
     pace = Pace(60, None)
     assert [pace.take(5) for _ in range(3)] == [0, 1, 2]
     now[0] = 110.0  # nothing is saved up

@@ -39,6 +39,14 @@ def test_names_that_pronouns_stand_for_count() -> None:
     assert propositions(text) == [text]
 
 
+def test_a_name_may_end_with_a_word_after_a_comma() -> None:
+    for text in (
+        "The journal is published by Wiley Periodicals, Inc.",
+        "Inside the Cell published by Wiley Periodicals, Inc.",
+    ):
+        assert propositions(text) == [text]
+
+
 @pytest.mark.parametrize("mark", ["[2,3]", " [4]", "[^5]", "²", "<sup>6</sup>"])
 def test_no_full_stop_follows_a_citation(mark: str) -> None:
     (_, text) = propositions(f"The bog was drained in 1952.{mark} It was rewetted in 2018.{mark}")

@@ -1,4 +1,6 @@
-"""The loss equals loops over single products in float64, and batches know the sentences of their tokens."""
+"""The loss equals loops over single products in float64, and batches know the sentences of their
+tokens.
+"""
 
 from __future__ import annotations
 

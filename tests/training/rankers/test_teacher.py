@@ -1,4 +1,6 @@
-"""The teacher of sentences, at tiny scale: it learns which sentences hold an answer, and scores those that count."""
+"""The teacher of sentences, at tiny scale: it learns which sentences hold an answer, and scores
+those that count.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A user's program with LlamaIndex: from files to a cited answer, with every way to call a store."""
+"""A user's program with LlamaIndex: from files to a cited answer, with every way to call a
+store.
+"""
 
 from __future__ import annotations
 

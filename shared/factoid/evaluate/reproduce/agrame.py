@@ -186,7 +186,7 @@ def reproduce_citations(
             model, propositionizer=propositionizer, method="bare proposition"
         ),
         "(ii) Sentence as query (top 1)": PropCite(model, method="sentence"),
-        "(iii) Sentence as query (top 2)": PropCite(model, method="sentence", passages=2),
+        "(iii) Sentence as query (top 2)": PropCite(model, method="sentence", passages_per_claim=2),
     }
     for name, cite in methods.items():
         variants[name] = [_cited(text, cite) for text in answers]

@@ -377,7 +377,8 @@ def _is_no_description(tree: Tree, noun: int, child: int) -> bool:
     if commas and tree.tags[commas[-1] + 1] in ("IN", "TO"):
         return True  # "the tool, a library for files, to the project"
     first = _first_word(tree, child)
-    if tree.lower[first + 1] == "same" or tree.has_word(tree.children[noun], ("same",)):
+    following = tree.lower[first + 1 : first + 2]  # none after the last word: "the firm X, Inc."
+    if following == ["same"] or tree.has_word(tree.children[noun], ("same",)):
         return True
     return tree.words[first][0].isdigit()  # "the act, 5 CFR 1320"
 

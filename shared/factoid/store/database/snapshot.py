@@ -440,13 +440,14 @@ class Snapshot:
             raise DamagedRowError(table, what="the last row of")
         return last
 
-    def unit_columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
-        """Return the columns of the units with vectors for which a condition holds.
+    def unit_columns(self, name: str, where: str, parameters: Mapping[str, Any]) -> Columns:
+        """Return the columns of the units of one index for which a condition holds.
 
-        `LEXICAL` stands for passages, also those without vectors; each has its own row as the id of
-        its vector. In the condition, `:granularity` is the granularity.
+        These are units of the granularity that the index is named after, with vectors; or for
+        `LEXICAL` passages, also those without vectors, each with its own row as the id of its
+        vector. In the condition, `:granularity` is the granularity.
         """
-        name = granularity
+        granularity = name
         vector = "units.vector"
         if name == LEXICAL:
             granularity = Granularity.PASSAGE
@@ -627,6 +628,7 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
         DamagedRowError: A unit differs from what was written.
     """
     units = []
+    parsed: dict[str, Metadata] = {}  # units of a document mostly have equal metadata
     rows = list(rows)
     contents = map(itemgetter(slice(1, None)), rows)
     for row, actual in zip(rows, checksums(contents), strict=True):
@@ -638,8 +640,12 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
             raise DamagedRowError(unit_id, what="unit")
         granularity = _BY_NAME.get(name) or Granularity(name)
         place = (granularity, document_id, parent_id, start, end)
-        parsed = _metadata(unit_id, metadata)
-        units.append(Unit(unit_id, text, *place, title, section, parsed, payload, visible))
+        own = dict(parsed.get(metadata, {}))
+        if not own:
+            own = dict(_metadata(unit_id, metadata))
+            if not any(isinstance(value, dict | list) for value in own.values()):
+                parsed[metadata] = own  # a copy of it can be changed without changing it
+        units.append(Unit(unit_id, text, *place, title, section, own, payload, visible))
     return units
 
 

@@ -74,7 +74,7 @@ class VectorBuilder:
         """Return the content of an index's files, if they fit this store and its settings."""
         state = read_index(path, snapshot, mmap=self.mmap)
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity)
-        if not state or (state.granularity, state.index.dim, state.index.similarity) != wanted:
+        if not state or (state.name, state.index.dim, state.index.similarity) != wanted:
             return None
         state.index = self._placed(state.index)
         return state
@@ -93,7 +93,7 @@ class VectorBuilder:
         """
         if since is None or not self._caught_up(state, snapshot, since, progress=progress):
             self._build(state, snapshot, progress=progress)
-        state.has_own = snapshot.has_vectors(Granularity(state.granularity))
+        state.has_own = snapshot.has_vectors(Granularity(state.name))
         state.scale = None
         count = len(state.columns)
         if count:
@@ -119,7 +119,7 @@ class VectorBuilder:
             return False
         count = len(index) + len(change.added) - len(change.removed)
         sizes = (count, int(count * _MARGIN))
-        kinds = {self._kind(state.granularity, size, index.dim) for size in sizes}
+        kinds = {self._kind(state.name, size, index.dim) for size in sizes}
         has_outgrown = count > _GROWN * max(state.built_for, 1)
         if index.kind not in kinds or (has_outgrown and not index.exact):
             return False
@@ -132,7 +132,7 @@ class VectorBuilder:
         return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
     def _build(self, state: IndexState, snapshot: Snapshot, *, progress: bool | None) -> None:
-        columns = compared_units(snapshot, state.granularity)
+        columns = compared_units(snapshot, state.name)
         ids = columns.distinct_vectors()
         state.index = None
         state.columns = columns
@@ -140,7 +140,7 @@ class VectorBuilder:
         if not len(ids):
             return
         dim = int(snapshot.meta["dim"])
-        kind = self._kind(state.granularity, len(ids), dim)
+        kind = self._kind(state.name, len(ids), dim)
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity)
         if not index.trained:
             index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
@@ -174,7 +174,7 @@ class VectorBuilder:
 
 def _bar(state: IndexState, count: int, progress: bool | None) -> AbstractContextManager[Any]:
     """Return a progress bar of vectors that are put into an index."""
-    return progress_bar(show=progress, unit=f" {state.granularity}s indexed", total=count)
+    return progress_bar(show=progress, unit=f" {state.name}s indexed", total=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +214,7 @@ class LexicalBuilder:
             with progress_bar(show=progress, unit=unit, total=len(change.added)) as bar:
                 texts = _texts(snapshot, change.added, bar)
                 state.index.update(change.removed, change.added, texts)
+                bar.reach(len(change.added))  # the last text is read, and nothing asks for more
         state.columns = change.columns
         state.built_for = len(change.columns)
 
@@ -319,7 +320,7 @@ def _state(
         fits = np.array_equal(content.rows, columns.rows)
     else:
         fits = index is not None and np.array_equal(index.ids, columns.distinct_vectors())
-    if not fits or facts.get("granularity") != name or type(facts.get("built_for")) is not int:
+    if not fits or facts.get("name") != name or type(facts.get("built_for")) is not int:
         raise ValueError("it holds other units than its record says")
     return IndexState(index=content, columns=columns, written=facts["generation"], **facts)
 
@@ -333,9 +334,9 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
     last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
     if not last:
         return None
-    delta = changed_units(snapshot, state.granularity, since, last[0], before)
+    delta = changed_units(snapshot, state.name, since, last[0], before)
     if delta is None:  # ids of vectors are never reused: those that still exist are the same
-        after = compared_units(snapshot, state.granularity)
+        after = compared_units(snapshot, state.name)
         old = before.distinct_vectors()
         new = after.distinct_vectors()
         removed = np.setdiff1d(old, new, assume_unique=True)

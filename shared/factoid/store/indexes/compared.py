@@ -24,31 +24,32 @@ _OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND {_OF_GRA
 _TOUCHED = "SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)"
 
 
-def compared_units(
-    snapshot: Snapshot, granularity: str, documents: RowIds | None = None
-) -> Columns:
+def compared_units(snapshot: Snapshot, name: str, documents: RowIds | None = None) -> Columns:
     """Return the columns of all units that a search compares, or of those of some documents by row.
 
-    They have vectors. `LEXICAL` stands for all passages, also those without vectors; each has its
-    own row as the id of its vector.
+    Args:
+        snapshot: That of the generation.
+        name: That of the index: a granularity, whose units have vectors; or `LEXICAL` for all
+            passages, also those without vectors, each with its own row as the id of its vector.
+        documents: The rows of the documents; None for all.
 
     Raises:
         DamagedRowError: The index entry of a passage is damaged.
     """
     if documents is None:
-        columns = snapshot.unit_columns(granularity, _OF_GRANULARITY, {})
+        columns = snapshot.unit_columns(name, _OF_GRANULARITY, {})
     else:
         columns = snapshot.unit_columns(
-            granularity, _OF_DOCUMENTS, {"documents": to_array(documents.tolist())}
+            name, _OF_DOCUMENTS, {"documents": to_array(documents.tolist())}
         )
-    if granularity in (Granularity.PASSAGE, LEXICAL):
+    if name in (Granularity.PASSAGE, LEXICAL):
         return columns
     _check_alone(snapshot, columns)
-    return _with_substitutes(snapshot, Granularity(granularity), columns, documents)
+    return _with_substitutes(snapshot, Granularity(name), columns, documents)
 
 
 def changed_units(
-    snapshot: Snapshot, granularity: str, since: int, last: int, before: Columns
+    snapshot: Snapshot, name: str, since: int, last: int, before: Columns
 ) -> tuple[RowIds, Columns] | None:
     """Return the rows to drop from the columns of an earlier commit, and their replacements.
 
@@ -61,15 +62,15 @@ def changed_units(
     logged = snapshot.values("SELECT row FROM changes WHERE generation > ?", [since])
     changed = ascending(logged)
     values = {"last": last, "changed": json.dumps(changed.tolist())}
-    if granularity in (Granularity.PASSAGE, LEXICAL):
+    if name in (Granularity.PASSAGE, LEXICAL):
         where = f"{_OF_GRANULARITY} AND units.row IN ({_TOUCHED})"
-        return changed, snapshot.unit_columns(granularity, where, values)
+        return changed, snapshot.unit_columns(name, where, values)
     sql = f"SELECT DISTINCT document FROM units WHERE row IN ({_TOUCHED})"  # noqa: S608
     present = np.array(snapshot.values(sql, values), np.int64)
     removed = before.documents[membership(before.rows, changed)]
     documents = np.union1d(present, removed)
     replaced = before.rows[membership(before.documents, documents)]
-    return np.union1d(changed, replaced), compared_units(snapshot, granularity, documents)
+    return np.union1d(changed, replaced), compared_units(snapshot, name, documents)
 
 
 def _check_alone(snapshot: Snapshot, columns: Columns) -> None:

@@ -95,6 +95,10 @@ class LiveIndexes:
         """
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
         damage: tuple[ChangedPieceError, IndexState] | None = None
+        # This loop ends in one of two ways. Nobody works alone and the indexes are current: the
+        # work is done under the stripe, beside other searches. Or one of them is stale or damaged:
+        # the work is done alone, below, after an update. While another thread works alone, it waits
+        # at the gate and tries again.
         while True:
             with at_work(), stripe:
                 if self._alone in (None, threading.get_ident()):
@@ -228,9 +232,9 @@ class LiveIndexes:
             with connections.reading() as snapshot:
                 latest = snapshot.generation
             for state in states:
-                path = folder / state.granularity
+                path = folder / state.name
                 if not state.saved and state.index is not None:
-                    self._builders[state.granularity].write(state, path)
+                    self._builders[state.name].write(state, path)
                     state.written = state.generation
                     state.saved = True
                 if state.saved:

@@ -29,12 +29,14 @@ class IndexState:
     It may change only under the exclusive lock.
     """
 
-    granularity: str  # or `LEXICAL` for the words of passages, or `MIXED_PASSAGES`
+    # The granularity of an index of vectors; `LEXICAL` for the words of passages; or
+    # `MIXED_PASSAGES`, which has columns only.
+    name: str
     # That all else belongs to; None before anything was read or built.
     generation: int | None = None
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
-    # Whether units of this granularity are in it, and not only others in their place.
+    # Of vectors: whether units of this granularity are in it, and not only others in their place.
     has_own: bool = False
     scale: Scale | None = None  # of the scores of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
@@ -51,7 +53,7 @@ class IndexState:
     def stamp(self) -> dict[str, Any]:
         """Return the facts that are written with the index."""
         return {
-            "granularity": self.granularity,
+            "name": self.name,
             "generation": self.generation,
             "built_for": self.built_for,
         }

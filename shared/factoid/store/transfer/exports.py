@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from math import inf
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -30,7 +30,7 @@ from factoid.files.parquet import read_rows
 from factoid.files.sqlite import row_checksum
 from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
-from factoid.store.database.snapshot import Snapshot, StoredUnit
+from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.store.encoding import encode
 from factoid.store.opened import OpenedStore
@@ -42,6 +42,14 @@ T = TypeVar("T")
 
 _BLOCK = 1000  # records that are written or committed together, at most
 _BLOCK_CHARACTERS = 50_000_000  # in their texts, at most, but for the last text
+# How Parquet is written, whatever the defaults of pyarrow. Columns whose values repeat are written
+# by a dictionary of them; vectors do not repeat.
+_WRITER = {
+    "version": "2.6",
+    "compression": "zstd",
+    "compression_level": 3,
+    "use_dictionary": ["granularity", "document_id", "parent_id", "title", "section", "metadata"],
+}
 _AGAIN = (
     "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid "
     "store import --edited"
@@ -56,16 +64,16 @@ def export(
 ) -> int:
     """Do what `UnitStore.export` describes."""
     target = Path(path)
-    write = {".jsonl": _write_jsonl, ".parquet": _write_parquet}.get(target.suffix)
+    write = {".jsonl": _write_jsonl, ".parquet": write_parquet}.get(target.suffix)
     if write is None:
         raise InvalidInputError(f"cannot tell the format of {target}: name it .jsonl or .parquet")
     try:
         with store.connections.reading() as snapshot, part_beside(target) as part:
             totals = snapshot.totals()
-            about: Record = {name: snapshot.meta.get(name) for name in store.identity}
-            about |= {"records": totals["units"] + totals["documents"], "vectors": vectors}
-            about["checksum"] = _about_checksum(about)
-            records = _records(snapshot, vectors=vectors)
+            identity = {name: snapshot.meta.get(name) for name in store.identity}
+            about = described(identity, totals["units"] + totals["documents"], vectors=vectors)
+            documents = starmap(as_record, snapshot.all_documents())
+            records = numbered(chain(snapshot.stored_units(), documents), vectors=vectors)
             write(
                 part,
                 about,
@@ -236,13 +244,18 @@ class _Import:
         self._characters = 0
 
 
-def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
-    """Yield units, then documents.
+def described(identity: Mapping[str, str | None], records: int, *, vectors: bool) -> Record:
+    """Return what describes a file of records: what made their vectors, and how many there are."""
+    about: Record = {**identity, "records": records, "vectors": vectors}
+    return about | {"checksum": _about_checksum(about)}
 
-    An import that is interrupted leaves none that counts as complete.
+
+def numbered(stored: Iterable[StoredUnit], *, vectors: bool) -> Iterator[Record]:
+    """Yield the records of units, then documents, as a file holds them.
+
+    Documents come last: an import that is interrupted leaves none that counts as complete.
     """
-    documents = (StoredUnit(_as_unit(*pair), None) for pair in snapshot.all_documents())
-    for number, (unit, vector) in enumerate(chain(snapshot.stored_units(), documents), start=1):
+    for number, (unit, vector) in enumerate(stored, start=1):
         record = {name: getattr(unit, name) for name in _FIELDS} | {"metadata": dict(unit.metadata)}
         if vectors:
             record["vector"] = vector
@@ -252,8 +265,9 @@ def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
         yield record
 
 
-def _as_unit(document: Document, digest: str) -> Unit:
-    return replace(document_unit(document), payload=digest)
+def as_record(document: Document, digest: str) -> StoredUnit:
+    """Return a document as a file of records holds it, with the digest of how it was added."""
+    return StoredUnit(replace(document_unit(document), payload=digest), None)
 
 
 def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
@@ -266,8 +280,11 @@ def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
             file.write(json.dumps(record, allow_nan=False) + "\n")
 
 
-def _write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None:
-    """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
+def write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None:
+    """Write one row group for each block, vectors as lists of float32 and metadata as JSON.
+
+    Equal records give equal bytes with one version of pyarrow.
+    """
     pa = require("pyarrow", extra="parquet")
     types = {
         "start": pa.int64(),
@@ -282,7 +299,8 @@ def _write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None
         [(name, types.get(name, pa.string())) for name in names],
         metadata={_ABOUT: json.dumps(about)},
     )
-    with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
+    parquet = require("pyarrow.parquet", extra="parquet")
+    with parquet.ParquetWriter(part, schema, **_WRITER) as writer:
         for block in _blocks(records):
             rows = [record | {"metadata": json.dumps(record["metadata"])} for record in block]
             writer.write_table(pa.Table.from_pylist(rows, schema))

@@ -183,7 +183,7 @@ def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
         return any(map(is_complete, files))
     if state.generation != snapshot.generation:
         return False
-    columns = compared_units(snapshot, state.granularity)
+    columns = compared_units(snapshot, state.name)
     ids = columns.distinct_vectors()
     known = state.index.ids if isinstance(state.index, VectorIndex) else ids
     same = np.array_equal(state.columns.stacked(), columns.stacked()) and np.array_equal(known, ids)

@@ -18,7 +18,7 @@ from typing import Any
 
 from factoid.files.atomic import write_file
 from factoid.files.lines import read_records
-from factoid.propositions.decompose import ground
+from factoid.propositions.decompose import ground_outputs
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
 from factoid.units import Document, Granularity, Unit, child_unit
@@ -73,7 +73,7 @@ def make_seeds(
     dropped: Counter[str] = Counter()
     for passage, texts in zip(passages, outputs, strict=True):
         propositions = tuple(filter(None, dict.fromkeys(" ".join(text.split()) for text in texts)))
-        report = ground([passage], [propositions], unsupported="keep").report
+        report = ground_outputs([passage], [propositions], unsupported="keep").report
         sentences = len(split_sentences(passage))
         if not propositions:
             reason = "empty output"

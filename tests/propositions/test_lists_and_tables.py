@@ -161,7 +161,10 @@ def test_the_parts_of_a_long_row_name_their_columns_and_the_row():
         "Reviews what others wrote, and is asked for advice by the people of all the other teams. "
         * 6
     )
-    source = f"| Area | Junior | Senior |\n|---|---|---|\n| Trust | {reviewed.strip()} | {trusted.strip()} |"
+    source = (
+        "| Area | Junior | Senior |\n|---|---|---|\n"
+        f"| Trust | {reviewed.strip()} | {trusted.strip()} |"
+    )
     written = facts(source)
     assert len(written) > 2
     for fact, at_span in written:

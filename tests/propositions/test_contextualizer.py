@@ -10,7 +10,7 @@ from factoid import Document, UnitStore, pack_context
 from factoid.encode import encoded_text
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError
 from factoid.propositions import PromptContextualizer
-from factoid.propositions.contexts import CONTEXT
+from factoid.propositions.contextualizer import CONTEXT
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity
 
@@ -107,7 +107,7 @@ def test_a_passage_is_asked_once(tmp_path):
 
 
 def test_an_interrupted_call_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr("factoid.propositions.contexts._BLOCK", 2)
+    monkeypatch.setattr("factoid.propositions.contextualizer._BLOCK", 2)
     failing = Model(fail_after=4)
     with opened(tmp_path / "store") as store:
         with pytest.raises(ConnectionError):

@@ -10,14 +10,16 @@ from factoid import Document
 from factoid.errors import FactoidError, InvalidInputError
 from factoid.evaluate.chat import ChatModel
 from factoid.evaluate.questions import read_questions
-from factoid.evaluate.written import to_records, write_questions
+from factoid.evaluate.written_questions import to_records, write_questions
 from tests.scripted_models import ServerError
 
 
 def document(number):
     text = (
-        f"The Mars{number} was built by master Hendrik{number} in the yard of the crown. She was a ship of oak, and had "
-        f"a crew of many men. She sank in {1600 + number} near the island of Lund{number}, since a storm came."
+        f"The Mars{number} was built by master Hendrik{number} in the yard of the crown. She was "
+        "a ship of oak, and had "
+        f"a crew of many men. She sank in {1600 + number} near the island of Lund{number}, since "
+        "a storm came."
     )
     return Document(text, title=f"Mars{number}", metadata={"source": f"ships/{number}.md"})
 

@@ -19,8 +19,8 @@ _STATEMENT_ENDS = tuple(end for end in SENTENCE_ENDS if end not in "?？")
 _KEY_WORDS = 12  # most words of a cell that names a part of its row
 
 
-class Context:
-    """The context that the sentences of a passage need, by their index.
+class Surroundings:
+    """What the sentences of a passage need from their list or table, by their index.
 
     Attributes:
         leads: What an item goes on from, outermost first, each with a colon behind it.

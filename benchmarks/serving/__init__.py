@@ -1,0 +1,3 @@
+"""What serving facts by a vector store takes, measured over shards and extrapolated to
+FactoidWiki.
+"""

@@ -1,0 +1,91 @@
+"""Find the document that kills its worker, so that it does not stop a build for good.
+
+A worker that is killed, for want of memory or by a fault in a library, leaves no error. What it was
+making is made again, by another worker or the next call, and kills that one, too. So each attempt
+at a shard is noted beside it until it ends. After some that did not, the documents are tried one by
+one, each noted before. A document at which workers died twice is then left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from factoid.files.lines import located, parse_object
+from factoid.scale.folders import Folder
+
+_PATIENCE = 3  # attempts that may end by death before documents are tried one by one
+_DEATHS = 2  # at a document, until it is left out
+
+KILLED = "its worker was killed each time that it was made: it may need more memory than there is"
+
+
+@dataclass(slots=True)
+class Attempts:
+    """What happened to earlier attempts at a shard.
+
+    Attributes:
+        folder: That of the shard.
+        name: That of the file with the notes.
+        starts: Attempts that began, this one too.
+        deaths: At documents that were tried alone, by id.
+    """
+
+    folder: Folder
+    name: str
+    starts: int = 0
+    deaths: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_careful(self) -> bool:
+        """Whether documents are to be tried one by one before the shard is made."""
+        return self.starts > _PATIENCE
+
+    def is_deadly(self, document_id: str) -> bool:
+        """Return whether a document is left out."""
+        return self.deaths[document_id] >= _DEATHS
+
+    def try_alone(self, document_id: str) -> None:
+        """Note that a document is tried alone: if nothing else is noted, it was deadly."""
+        self._write(document_id)
+
+    def go_on(self) -> None:
+        """Note that no document is tried any more."""
+        self._write()
+
+    def begin(self) -> None:
+        """Note that another attempt begins."""
+        if self.folder.has(self.name):
+            self._read()
+        self.starts += 1
+        self._write()
+
+    def _write(self, trying: str = "") -> None:
+        notes = {"starts": self.starts, "deaths": dict(self.deaths), "trying": trying}
+        self.folder.write(self.name, json.dumps(notes).encode())
+
+    def _read(self) -> None:
+        with located(self.folder.place(self.name)):
+            notes = parse_object(self.folder.read(self.name))
+        self.starts = int(notes["starts"])
+        self.deaths = Counter(notes["deaths"])
+        if notes["trying"]:
+            self.deaths[notes["trying"]] += 1
+
+
+@contextmanager
+def attempt(folder: Folder, shard: str) -> Iterator[Attempts]:
+    """Note an attempt at a shard during the block; an attempt that ends by an error has ended, too.
+
+    Raises:
+        StoreError: The folder cannot be written to.
+    """
+    attempts = Attempts(folder, f".{shard}.attempts")
+    attempts.begin()
+    try:
+        yield attempts
+    finally:
+        folder.remove(attempts.name)

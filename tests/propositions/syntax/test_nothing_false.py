@@ -371,6 +371,8 @@ def test_a_heading_is_not_what_leads_to_a_picture() -> None:
         "Having a value of any kind, including `None`, makes the switch optional (not required).",
         "If you have lamps that use the sunset times, you must set your latitude and longitude in order for these times to be right.",
         "We give priority to guests that follow our rules: Is the door shut?",
+        "Using this switch, you're telling the printer to connect to the desk using paper for short letters, and using cloth for long letters.",
+        'A paper form allows you to choose the colours for garden chairs (referred to here as "seats"), so that you do not have to ask the owner.',
         "The reason the lamp is no longer lit after the storm, and the reason we bought a candle for the hall, has to do with the old wires of the house.",
     ],
 )
@@ -395,3 +397,11 @@ def test_subjects_that_a_pronoun_need_not_mean(text: str) -> None:
 
 def test_what_leads_to_a_list_keeps_its_colon() -> None:
     assert facts("The lamp is on the wall. It tells us:")[1] == "The lamp tells us:"
+
+
+def test_a_noun_behind_if_competes_with_the_subject_before() -> None:
+    text = (
+        "The value must be in the format specified in the rules. For example, if a house uses "
+        "f-strings then it may prevent installation on floors < 3.6 in the town."
+    )
+    assert "then it may prevent" in facts(text)[1]

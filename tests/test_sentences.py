@@ -194,9 +194,10 @@ def test_other_texts(text, expected):
 
 
 # White space, what nobody sees, and what Markdown does not show: marks of lists, quotes, tables and
-# headings, link definitions.
+# headings, link definitions, marks of footnotes.
 UNSEEN = re.compile(
-    rf"(?:[\s>|*+•‣·∙–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*"
+    rf"(?:[\s>|*+•‣·∙–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+"
+    r"|\[\^\w+\])*"
 )
 
 

@@ -26,6 +26,7 @@ test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full dis
 test-stores: $(VENV)/.installed-dev  ## install Chroma, PostgreSQL, Qdrant and Milvus, and run the tests over them
 	$(PIP) install --quiet -c constraints.txt --group stores
 	$(PYTEST) -m "not network" tests/existing tests/test_examples.py \
+	  tests/scale/test_load.py tests/scale/test_planner.py tests/scale/test_page.py \
 	  tests/typed/test_examples.py::test_mypy_over_stores_of_others $(ARGS)
 
 test-scale: $(VENV)/.installed-dev  ## install Ray, and run the tests of building and loading shards, kills too

@@ -5,10 +5,11 @@
 
 `compare` builds a corpus in this process and on Ray with some workers, each in a process of its
 own, and compares all shards and manifests byte by byte. `kills` takes the first documents of a
-corpus, builds them undisturbed in this process, and then on Ray once for each kill: SIGKILL to a
-worker, or to the driver with all of Ray, once a random number of shards is done; after the driver
-the same command goes on. Propositions come from syntax rules; vectors are hashes of words
-(`factoid.testing.HashEncoder`), or those of MiniLM. Needs the extra `scale`.
+corpus, builds them undisturbed in one process, and then once for each kill: SIGKILL to a worker of
+Ray, to the driver with all of Ray, or to the process of a build without Ray, once a random number
+of shards is done; after the latter two the same command goes on. Propositions come from syntax
+rules; vectors are hashes of words (`factoid.testing.HashEncoder`), or those of MiniLM. Needs the
+extra `scale`.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def kills(arguments: argparse.Namespace) -> None:
         same = 0
         for number in range(arguments.kills):
             folder = Path(temporary, f"killed {number}")
-            victim = ("worker", "driver")[number % 2]
+            victim = arguments.victims[number % len(arguments.victims)]
             wanted = choice.randrange(here["shards"] - 2)
             there = killed(options, folder, victim, wanted, choice)
             identical = content(folder) == expected
@@ -158,21 +159,26 @@ def killed(
     options: dict[str, Any], folder: Path, victim: str, wanted: int, choice: random.Random
 ) -> int:
     """Build with one kill, once there are so many shards, and go on; return how many there were."""
-    process = started(**options, folder=str(folder), workers=2)
+    workers = 2
+    if victim == "process":
+        workers = 0
+    process = started(**options, folder=str(folder), workers=workers)
     try:
         there = 0
-        while process.poll() is None and (there < wanted or not workers_of(process.pid)):
+        while process.poll() is None and there < wanted:
             time.sleep(0.05)
             there = len(list(folder.glob("*.parquet")))
+        while process.poll() is None and workers and not workers_of(process.pid):
+            time.sleep(0.05)
         time.sleep(choice.uniform(0, 0.3))
         there = len(list(folder.glob("*.parquet")))
-        if victim == "driver":
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            process = started(**options, folder=str(folder), workers=2)
-        else:
+        if victim == "worker":
             with suppress(ProcessLookupError, IndexError):
                 os.kill(choice.choice(workers_of(process.pid)), signal.SIGKILL)
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            process = started(**options, folder=str(folder), workers=workers)
         finished(process)
     finally:
         with suppress(ProcessLookupError):
@@ -204,6 +210,8 @@ def main() -> None:
     killing = commands.add_parser("kills")
     killing.add_argument("inputs", nargs="+")
     killing.add_argument("--kills", type=int, default=20)
+    victims = ["worker", "driver", "process"]
+    killing.add_argument("--victims", nargs="+", choices=victims, default=victims)
     killing.add_argument("--documents", type=int, default=150)
     killing.add_argument("--shard-characters", type=int, default=5_000)
     killing.add_argument("--seed", type=int, default=7)

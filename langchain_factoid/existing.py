@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
@@ -41,6 +41,15 @@ _BY_VECTOR = (
     "similarity_search_by_vector_with_relevance_scores",
     "similarity_search_by_vector_with_score",
 )
+
+
+class _Columns(NamedTuple):
+    """Rows with vectors, in the form in which stores take them."""
+
+    ids: list[str]
+    texts: list[str]
+    vectors: list[list[float]]
+    metadatas: list[dict[str, Any]]
 
 
 class LangChainCollection:
@@ -141,21 +150,17 @@ class LangChainCollection:
         texts = [row.text for row in rows]
         if self.takes_vectors() and all(row.vector is not None for row in rows):
             vectors = [list(row.vector or ()) for row in rows]
-            self._put_embedded(texts, vectors, metadatas, ids)
+            self._put_embedded(_Columns(ids, texts, vectors, metadatas))
             return
         documents = []
         for text, metadata, name in zip(texts, metadatas, ids, strict=True):
             documents.append(Document(page_content=text, metadata=metadata, id=name))
         self.store.add_documents(documents, ids=ids)
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        self.store.add_embeddings(texts, vectors, metadatas=metadatas, ids=ids)
+    def _put_embedded(self, columns: _Columns) -> None:
+        self.store.add_embeddings(
+            columns.texts, columns.vectors, metadatas=columns.metadatas, ids=columns.ids
+        )
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove rows; unknown ids are ignored."""
@@ -206,14 +211,8 @@ class _InMemory(_Known):
         passes = options["filter"]
         return {"filter": lambda document: passes(document.metadata)}
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+    def _put_embedded(self, columns: _Columns) -> None:
+        for name, text, vector, metadata in zip(*columns, strict=True):
             record = {"id": name, "vector": vector, "text": text, "metadata": metadata}
             self.store.store[name] = record
 
@@ -247,16 +246,12 @@ class _FAISS(_Known):
         known = {*self.store.index_to_docstore_id.values()}
         return super().get([name for name in ids if name in known])
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        self._remove(ids)  # it refuses ids that it has
+    def _put_embedded(self, columns: _Columns) -> None:
+        self._remove(columns.ids)  # it refuses ids that it has
         self.store.add_embeddings(
-            list(zip(texts, vectors, strict=True)), metadatas=metadatas, ids=ids
+            list(zip(columns.texts, columns.vectors, strict=True)),
+            metadatas=columns.metadatas,
+            ids=columns.ids,
         )
 
     def _remove(self, ids: list[str]) -> None:
@@ -274,15 +269,12 @@ class _FAISS(_Known):
 
 
 class _Chroma(_Known):
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
+    def _put_embedded(self, columns: _Columns) -> None:
         self.store._collection.upsert(
-            ids=ids, embeddings=vectors, documents=texts, metadatas=metadatas
+            ids=columns.ids,
+            embeddings=columns.vectors,
+            documents=columns.texts,
+            metadatas=columns.metadatas,
         )
 
     def scan(self, condition: Tree | None) -> Iterator[Row]:
@@ -382,16 +374,10 @@ class _Qdrant(_Known):
         mode = getattr(self.store.retrieval_mode, "value", self.store.retrieval_mode)
         return super().takes_vectors() and mode == "dense"
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
+    def _put_embedded(self, columns: _Columns) -> None:
         models = import_module("qdrant_client.models")
         points = []
-        for name, text, vector, metadata in zip(ids, texts, vectors, metadatas, strict=True):
+        for name, text, vector, metadata in zip(*columns, strict=True):
             payload = {
                 self.store.content_payload_key: text,
                 self.store.metadata_payload_key: metadata,
@@ -479,16 +465,12 @@ class _Milvus(_Known):
             fields = fields[self.store._metadata_field]
         return Row(own_row_id(fields, name), text, fields, vector=vector)
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
+    def _put_embedded(self, columns: _Columns) -> None:
         if self._exists():
-            self._remove(ids)  # an insert does not replace
-        self.store.add_embeddings(texts, vectors, metadatas=metadatas, ids=ids)
+            self._remove(columns.ids)  # an insert does not replace
+        self.store.add_embeddings(
+            columns.texts, columns.vectors, metadatas=columns.metadatas, ids=columns.ids
+        )
 
     def _remove(self, ids: list[str]) -> None:
         if self._exists() and ids:
@@ -609,16 +591,12 @@ def _with_candidates(limit: int, body: dict[str, Any], _query: str | None) -> di
 class _OpenSearch(_Searchable):
     vector_field = "vector_field"
 
-    def _put_embedded(
-        self,
-        texts: list[str],
-        vectors: list[list[float]],
-        metadatas: list[dict[str, Any]],
-        ids: list[str],
-    ) -> None:
-        pairs = list(zip(texts, vectors, strict=True))
+    def _put_embedded(self, columns: _Columns) -> None:
+        pairs = list(zip(columns.texts, columns.vectors, strict=True))
         # It refuses more rows than 500, unless it is told how many there are.
-        self.store.add_embeddings(pairs, metadatas=metadatas, ids=ids, bulk_size=len(ids))
+        self.store.add_embeddings(
+            pairs, metadatas=columns.metadatas, ids=columns.ids, bulk_size=len(columns.ids)
+        )
 
     def _exists(self) -> bool:
         return bool(self.store.client.indices.exists(index=self.store.index_name))

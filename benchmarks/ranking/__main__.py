@@ -73,7 +73,7 @@ from factoid.propositions import decompose
 _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -101,7 +101,11 @@ def main() -> None:
         default=EMBED_TEMPLATE,
         help="what is encoded; {text} for the text alone",
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     corpus = read(arguments.corpus)
     encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
@@ -135,14 +139,9 @@ def main() -> None:
         if arguments.only != "words":
             print_recall(bench)
         if arguments.only != "recall":
-            some = spread(range(len(questions)), arguments.curve)
-            print_words(
-                replace(
-                    bench,
-                    questions=[questions[place] for place in some],
-                    queries=queries[list(some)],
-                )
-            )
+            places = list(spread(range(len(questions)), arguments.curve))
+            some = [questions[place] for place in places]
+            print_words(replace(bench, questions=some, queries=queries[places]))
 
 
 @dataclass(frozen=True)

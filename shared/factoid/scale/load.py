@@ -211,6 +211,8 @@ def _is_loaded(shard: Shard, target: Target) -> bool:
         return False  # the file would have to be fetched
     digests = shard.digests()
     ids = list(digests)
+    if not ids and shard.manifest.units:
+        return False  # units without their documents, which are refused when they are read
     for start in range(0, len(ids), _BATCH):
         some = ids[start : start + _BATCH]
         known = target.digests(some)

@@ -371,6 +371,7 @@ def test_a_heading_is_not_what_leads_to_a_picture() -> None:
         "Having a value of any kind, including `None`, makes the switch optional (not required).",
         "If you have lamps that use the sunset times, you must set your latitude and longitude in order for these times to be right.",
         "We give priority to guests that follow our rules: Is the door shut?",
+        "The reason the lamp is no longer lit after the storm, and the reason we bought a candle for the hall, has to do with the old wires of the house.",
     ],
 )
 def test_orders_brackets_and_questions_that_are_no_facts(sentence: str) -> None:
@@ -383,10 +384,13 @@ def test_orders_brackets_and_questions_that_are_no_facts(sentence: str) -> None:
         "The typical method Tasmota uses to set its time is to ask a server. It has a second one.",
         "First, `Off` is sent to the lamp on the wall. It then turns red and waits for an hour.",
         "Formulas can use of the following signs. They are listed by their age.",
+        "The usual rule applies for opening the lid of the box. It could be set by the owner.",
+        "The `Lid`'s main responsibility is to close the box. It also provides a lock for the box.",
+        "Norway has long winters in the north. It's good style to close the door of the hall.",
     ],
 )
 def test_subjects_that_a_pronoun_need_not_mean(text: str) -> None:
-    assert facts(text)[1].startswith(("It ", "They "))
+    assert facts(text)[1].startswith(("It", "They "))
 
 
 def test_what_leads_to_a_list_keeps_its_colon() -> None:

@@ -125,7 +125,8 @@ def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
     unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
     # Otherwise another noun may be meant.
-    return not unclear or tree.words[child - 1] == "("
+    in_brackets = tree.words[child - 1] == "(" and tree.tags[child - 2] not in ("NNS", "NN")
+    return not unclear or in_brackets or (tree.words[child - 1] == "(" and child - 2 == noun)
 
 
 def _relative(

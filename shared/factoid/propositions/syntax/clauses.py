@@ -422,6 +422,8 @@ class _Splitter:
         if is_base and tree.lower[head] in _ADVISING and "ing" in "".join(tree.lower[head:joined]):
             return False  # "We recommend opening a page for each and include the notes"
         word = tree.lower[joined]
+        if tree.tags[joined] == "VBG" and word in tree.lower[head + 1 : joined]:
+            return False  # "telling it to open using a key, and using the handle"
         if is_base and word.endswith(_NOUN_ENDINGS) and word not in LEXICON["verbs like nouns"]:
             return False  # "for a device and folder in the list"
         others = [token for token in before_verb if tree.tags[token] in NOUN]
@@ -712,6 +714,7 @@ def split_clauses(
     splitter.clause(tree.root)
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
     doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
+    doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     is_split = len(splitter.statements) > 1
     if (is_split and doubtful) or loses_negation(tree, splitter.statements):

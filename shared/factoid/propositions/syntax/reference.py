@@ -89,7 +89,7 @@ _ALSO_THINGS = frozenset(
 )
 _RELATIONAL = frozenset(
     "advantage aim benefit difference exception goal idea intent point problem purpose reason rest "
-    "result role".split()
+    "responsibility result role".split()
 )
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
@@ -200,6 +200,8 @@ class Discourse:
             return None  # "If the tenant fails, it …", "When we run this program, it …"
         if pronoun in ("it", "they") and not _is_plain_opening(tree, before):
             return None
+        if "if" in tree.lower[:index] and not NOUN.isdisjoint(tree.tags[:index]):
+            return None  # "If a guest uses a lamp then it …"
         if tree.words[index + 1 : index + 2] == ["/"] or (
             not possessive and after.startswith(("'d", "’d"))
         ):
@@ -453,10 +455,14 @@ class Discourse:
                 self.objects |= many
                 self.object |= not many or tree.tags[thing] in PROPER  # "Tyne and Wear Metro"
 
-        for thing in tree.subtree(head):  # "You can use one of the following lamps. They are …"
-            followed = tree.heads[thing]
-            if tree.lower[thing] == "following" and tree.tags[followed] in NOUN:
-                many = tree.is_plural(followed)
+        for thing in tree.subtree(head):
+            rival = tree.heads[thing]  # "You can use one of the following lamps. They are …"
+            is_rival = tree.lower[thing] == "following" and tree.tags[rival] in NOUN
+            if tree.deps[thing] == "obj" and rival != head and tree.tags[rival] == "VBG":
+                rival = thing  # "The rule is for finding the lid. It …"
+                is_rival = tree.has_word(tree.children[thing], ("the", "this", "that"))
+            if is_rival:
+                many = tree.is_plural(rival)
                 self.objects |= many
                 self.object |= not many
 
@@ -737,6 +743,9 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     if is_compared and ("of" in words or tree.lower[head - 1] == "be"):
         return True  # "It is a matter of …", "It would be faster …"
     named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
+    is_bare = tree.tags[head] == "NN" and tree.child(head, "det", "nmod:poss", "case") is None
+    if is_bare and tree.child(head, "cop") is not None and "TO" in tree.tags[head:]:
+        return True  # "It's good style to shut the lid"
     if named and "TO" in tree.tags[index + 1 :]:
         return True  # "It is a crime to lie"
     if named and not _OPEN_QUESTION.isdisjoint(words):

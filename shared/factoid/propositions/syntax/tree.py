@@ -218,7 +218,7 @@ def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:
         words[names[at]] = sentence[start:end]
     # Sentence ends set by the parser would break names. To say so token by token takes as long as a
     # tenth of the parse.
-    begins = np.full(len(doc), -1, np.int64)
-    begins[:1] = 1
-    doc.from_array(["SENT_START"], begins.view(np.uint64))
+    sentence_starts = np.full(len(doc), -1, np.int64)
+    sentence_starts[:1] = 1
+    doc.from_array(["SENT_START"], sentence_starts.view(np.uint64))
     return doc, words

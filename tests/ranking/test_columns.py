@@ -79,6 +79,14 @@ def test_lookups(units, wanted):
     )
 
 
+@pytest.mark.parametrize("vector", [3, 10**6])  # ids that are dense, and ones that are sparse
+def test_ids_that_no_vector_has(vector):
+    """An approximate index returns -1 in place of what it did not find."""
+    columns = columns_of([(1, 1, 1, 1, 1), (vector, 2, 1, 1, 1)])
+    positions, which = columns.positions_of_vectors(np.array([-1, 1, -7, 2, vector, vector + 1]))
+    assert (positions.tolist(), which.tolist()) == ([0, 1], [1, 4])
+
+
 @settings(deadline=None)
 @given(some_units(), st.lists(ids(70), max_size=12), some_units(61, 90), some_units())
 def test_replaced(units, removed, later, again):

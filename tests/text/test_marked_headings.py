@@ -99,9 +99,9 @@ def test_spans_hold_the_marks():
     ],
 )
 def test_the_work_is_linear(part):
-    start = time.perf_counter()
+    start = time.process_time()
     marked_headings(part * 50_000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_what_stands_above_blocks_of_asciidoc_is_no_heading():

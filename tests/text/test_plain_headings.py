@@ -416,9 +416,9 @@ def test_cuts(paragraph, parts):
 )
 def test_the_work_is_linear(blocks):
     lines = [Line(block) for block in blocks * (20_000 // len(blocks))]
-    start = time.perf_counter()
+    start = time.process_time()
     find_headings(lines)
-    assert time.perf_counter() - start < 10
-    start = time.perf_counter()
+    assert time.process_time() - start < 10
+    start = time.process_time()
     heading_cuts("\n".join(blocks * (20_000 // len(blocks))))
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -143,14 +143,16 @@ class Columns:
     def positions_of_vectors(self, ids: Ids) -> tuple[Ids, Ids]:
         """Return the positions of all units with these vectors, and which each has.
 
-        The second array holds positions in `ids`.
+        The second array holds positions in `ids`. Unknown ids, and negative ones, have no units.
         """
         bounds = self._bounds_of_vectors
         if bounds is None:
             starts = np.searchsorted(self.vectors, ids, "left")
             ends = np.searchsorted(self.vectors, ids, "right")
             return ranges(starts, ends - starts)
-        known = np.minimum(ids, len(bounds) - 2)  # the last one has no units
+        last = len(bounds) - 2  # has no units
+        known = np.minimum(ids, last)
+        known[ids < 0] = last  # what an index returns in place of a vector that it did not find
         starts = bounds[known]
         return ranges(starts, bounds[known + 1] - starts)
 

@@ -145,6 +145,7 @@ WITH_PROGRAMS = [
 
 @pytest.mark.parametrize("page", WITH_PROGRAMS, ids=lambda page: page.stem)
 def test_all_pages_with_programs_are_run(page: Path) -> None:
-    tests = [ROOT / "tests" / name for name in ("test_pages.py", "test_page_fragments.py")]
+    names = ("test_pages.py", "test_page_fragments.py", "scale/test_page.py")
+    tests = [ROOT / "tests" / name for name in names]
     sources = "".join(test.read_text(encoding="utf-8") for test in tests)
     assert re.search(rf"(?<![\w-]){page.stem}(?![\w-])", sources)

@@ -108,7 +108,9 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
                 place = f":{reader.line_num + reading.skipped}"
                 title = ", ".join(titles)
                 named = columns.named(cells)
-                if is_below_blank and len(named) == 1 and cells[0]:
+                # One word is rather a row of which nothing else is known.
+                is_note = len(named) == 1 and " " in cells[0]
+                if is_below_blank and is_note:
                     named = columns.note(cells[0])
                 yield TableRow(place, named, title, columns.stated, frozenset(columns.unnamed))
             is_below_blank = False

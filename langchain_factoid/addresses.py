@@ -150,10 +150,14 @@ def _qdrant(
 
 
 def _place(parts: SplitResult) -> str:
-    """Return the address of a server, which has a port, or the path of a folder or file."""
+    """Return the address of a server, which has a port, or the whole path of a folder or file.
+
+    Clients know what they have open by its path: after a change of the working directory, the same
+    relative one would be the folder of before.
+    """
     if parts.port is not None:
         return f"http://{parts.netloc}"
-    return str(Path(parts.netloc + parts.path))
+    return str(Path(parts.netloc + parts.path).absolute())
 
 
 def _package(module: str) -> Any:

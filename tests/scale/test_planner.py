@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 KIND = "(cmetadata ->> 'factoid_granularity') IN ('proposition')"
 UNDER = "(cmetadata ->> 'factoid_passage') IN ('p7', 'p8', 'p9')"
 ROWS = 12_000
+# That of all tests: langchain_postgres declares its table once in a process, dimension included.
+DIM = 64
 
 
 @pytest.fixture
@@ -22,20 +26,20 @@ def connection(postgres):
         admin.execute("CREATE DATABASE planner")
     address = postgres.replace("/postgres?", "/planner?")
     vectors = PGVector(
-        EncoderEmbeddings(HashEncoder(16)),
+        EncoderEmbeddings(HashEncoder(DIM)),
         connection=address.replace("postgresql://", "postgresql+psycopg://"),
-        embedding_length=16,
+        embedding_length=DIM,
     )
     vectors._engine.dispose()
     with psycopg.connect(address, autocommit=True) as opened:
         opened.execute(
             """INSERT INTO langchain_pg_embedding (id, collection_id, embedding, cmetadata)
             SELECT n::text, (SELECT uuid FROM langchain_pg_collection LIMIT 1),
-                (SELECT array_agg(random()) FROM generate_series(1, 16 + 0 * n))::vector,
+                (SELECT array_agg(random()) FROM generate_series(1, %s + 0 * n))::vector,
                 jsonb_build_object('factoid_passage', 'p' || n / 6, 'factoid_granularity',
                     CASE n %% 6 WHEN 0 THEN 'passage' ELSE 'proposition' END)
             FROM generate_series(1, %s) AS n""",
-            [ROWS],
+            [DIM, ROWS],
         )
         opened.execute(
             "CREATE INDEX hnsw ON langchain_pg_embedding USING hnsw (embedding vector_cosine_ops)"
@@ -49,7 +53,7 @@ def scan(connection, condition):
     """Return how PostgreSQL reads the rows for a search with a condition."""
     sql = f"""EXPLAIN SELECT id FROM langchain_pg_embedding
         WHERE collection_id = (SELECT uuid FROM langchain_pg_collection LIMIT 1) AND {condition}
-        ORDER BY embedding <=> array_fill(0.5, ARRAY[16])::vector LIMIT 200"""
+        ORDER BY embedding <=> array_fill(0.5, ARRAY[{DIM}])::vector LIMIT 200"""
     return "\n".join(line for (line,) in connection.execute(sql).fetchall())
 
 
@@ -65,4 +69,6 @@ def test_filters_leave_the_index_aside_without_statistics(connection):
     )
     connection.execute("ANALYZE langchain_pg_embedding")
     assert "Index Scan using hnsw" in scan(connection, KIND)
-    assert "Index Scan on passages" in scan(connection, f"{KIND} AND {UNDER}")
+    # A bitmap of the index, or the index itself: that depends on how many rows a page holds.
+    plan = scan(connection, f"{KIND} AND {UNDER}")
+    assert re.search(r"Index Scan (on|using) passages", plan), plan

@@ -130,6 +130,7 @@ def _chroma(folder: Path) -> Iterator[int]:
 # An index is used for a table of any size that is worth one; so small a table is sorted whole.
 BY_INDEX = ("enable_seqscan = off", "enable_sort = off")
 ITERATIVE = (*BY_INDEX, "hnsw.iterative_scan = 'strict_order'")
+WIDE = (*ITERATIVE, "hnsw.ef_search = 200")
 
 
 def _embeddings(place: Place) -> Any:
@@ -195,10 +196,10 @@ def pgvector(place: Place, *settings: str, index: bool = False) -> Any:
     return store
 
 
-def pgvector_store(place: Place) -> Any:
+def pgvector_store(place: Place, *settings: str) -> Any:
     from langchain_postgres import PGEngine, PGVectorStore
 
-    address = place.database(*ITERATIVE)
+    address = place.database(*settings)
     _run_sql(address, "CREATE EXTENSION IF NOT EXISTS vector")
     engine = PGEngine.from_connection_string(_psycopg(address))
     engine.init_vectorstore_table("squad", DIM)
@@ -243,7 +244,7 @@ def chroma_nodes(place: Place) -> Any:
     return ChromaVectorStore(chroma_collection=client.create_collection("squad"))
 
 
-def postgres_nodes(place: Place) -> Any:
+def postgres_nodes(place: Place, ef_search: int) -> Any:
     from llama_index.vector_stores.postgres import PGVectorStore
 
     address = place.database(*ITERATIVE)
@@ -256,7 +257,7 @@ def postgres_nodes(place: Place) -> Any:
         hnsw_kwargs={
             "hnsw_m": 16,
             "hnsw_ef_construction": 64,
-            "hnsw_ef_search": 40,
+            "hnsw_ef_search": ef_search,
             "hnsw_dist_method": "vector_cosine_ops",
         },
     )
@@ -270,14 +271,17 @@ LANGCHAIN: dict[str, Callable[[Place], Any]] = {
     "PGVector, no index": pgvector,
     "PGVector, HNSW": lambda place: pgvector(place, *BY_INDEX, index=True),
     "PGVector, HNSW, iterative": lambda place: pgvector(place, *ITERATIVE, index=True),
-    "PGVectorStore, HNSW, iterative": pgvector_store,
+    "PGVector, HNSW, iterative, 200": lambda place: pgvector(place, *WIDE, index=True),
+    "PGVectorStore, HNSW, iterative": lambda place: pgvector_store(place, *ITERATIVE),
+    "PGVectorStore, HNSW, iterative, 200": lambda place: pgvector_store(place, *WIDE),
     "Qdrant, in process": qdrant,
     "Milvus (milvus-lite, FLAT)": milvus,
 }
 LLAMA_INDEX: dict[str, Callable[[Place], Any]] = {
     "LlamaIndex: SimpleVectorStore": simple,
     "LlamaIndex: Chroma": chroma_nodes,
-    "LlamaIndex: pgvector, HNSW, iterative": postgres_nodes,
+    "LlamaIndex: pgvector, HNSW, iterative": lambda place: postgres_nodes(place, 40),
+    "LlamaIndex: pgvector, HNSW, iterative, 200": lambda place: postgres_nodes(place, 200),
 }
 
 

@@ -23,7 +23,7 @@ def test_build_makes_shards_that_a_store_imports(run, report, docs, tmp_path):
     assert "Table 1. Statistics of text units" in out
     assert "| Proposition | 6 (256,885,003) |" in out
     counts = report(*command)
-    assert (counts["documents"], counts["made"]) == (2, 0)
+    assert (counts["documents"], counts["new_shards"]) == (2, 0)
     assert counts["units"] == {"passage": 3, "proposition": 6}
     (shard,) = (tmp_path / "shards").glob("*.parquet")
     with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:

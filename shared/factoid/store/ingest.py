@@ -112,7 +112,7 @@ class SplitDocument:
     passages: list[Unit]
 
 
-class MadeUnits(NamedTuple):
+class EncodedUnits(NamedTuple):
     """The units of a batch of documents.
 
     Attributes:
@@ -169,9 +169,9 @@ def ingest(
     with _bar(documents, progress) as bar:
         batches = _changed_batches(store, documents, recipe, tally, sources)
         for batch in _noticing_language(store, recipe, batches):
-            made = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
-            _commit(store, batch, made, tally)
-            total += made.decomposition.report
+            encoded = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
+            _commit(store, batch, encoded, tally)
+            total += encoded.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
@@ -214,8 +214,8 @@ async def aingest(
             reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
             tell = partial(_tell, bar, tally)
             vectors = await aencode(store, units, reusable, tell)
-            made = MadeUnits(units, vectors, decomposition)
-            await asyncio.to_thread(_commit, store, batch, made, tally)
+            encoded = EncodedUnits(units, vectors, decomposition)
+            await asyncio.to_thread(_commit, store, batch, encoded, tally)
             total += decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
@@ -244,7 +244,7 @@ def make_units(
     recipe: Recipe,
     *,
     tell: Callable[..., None] | None = None,
-) -> MadeUnits:
+) -> EncodedUnits:
     """Decompose and encode split documents, as the store is set to, without committing anything.
 
     Args:
@@ -266,7 +266,7 @@ def make_units(
     units = with_contexts(units, batch, recipe.contextualizer)
     reusable = reusable_vectors(store, _ids(batch))
     vectors = encode(store, units, known=reusable, progress=tell)
-    return MadeUnits(units, vectors, decomposition)
+    return EncodedUnits(units, vectors, decomposition)
 
 
 # -- Documents into passages --
@@ -504,12 +504,12 @@ def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
 def _commit(
     store: OpenedStore,
     batch: Sequence[SplitDocument],
-    made: MadeUnits,
+    encoded: EncodedUnits,
     tally: _Tally,
 ) -> None:
-    replace_documents(store, finished(batch, made.decomposition), made.units, made.vectors)
+    replace_documents(store, finished(batch, encoded.decomposition), encoded.units, encoded.vectors)
     tally.documents += len(batch)
-    tally.units.update(unit.granularity for unit in made.units)
+    tally.units.update(unit.granularity for unit in encoded.units)
 
 
 def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> list[SplitDocument]:
@@ -519,12 +519,12 @@ def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> li
     skipped the next time.
     """
     unfinished = {passage.document_id for passage in decomposition.transient_failures}
-    kept = []
+    documents = []
     for split in batch:
         if split.document.id in unfinished:
             split = replace(split, digest=NO_DIGEST)
-        kept.append(split)
-    return kept
+        documents.append(split)
+    return documents
 
 
 def replace_documents(

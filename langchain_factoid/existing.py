@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -388,7 +389,8 @@ class _Qdrant(_Known):
             points.append(models.PointStruct(id=name, vector=named, payload=payload))
         self.store.client.upsert(self.store.collection_name, points)
 
-    def scan(self, condition: Tree | None) -> Iterator[Row]:
+    def _points(self, condition: Tree | None, **parts: bool) -> Iterator[Any]:
+        """Yield the points that meet a condition, with the parts of them that are asked for."""
         place = None
         while True:
             points, place = self.store.client.scroll(
@@ -396,32 +398,24 @@ class _Qdrant(_Known):
                 scroll_filter=self._native(condition),
                 limit=_PAGE,
                 offset=place,
-                with_vectors=True,
+                **parts,
             )
-            for point in points:
-                metadata = point.payload.get(self.store.metadata_payload_key) or {}
-                text = point.payload.get(self.store.content_payload_key, "")
-                vector = point.vector
-                if isinstance(vector, Mapping):
-                    vector = vector[self.store.vector_name]
-                yield Row(own_row_id(metadata, str(point.id)), text, metadata, vector=vector)
+            yield from points
             if place is None:
                 return
 
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        for point in self._points(condition, with_vectors=True):
+            metadata = point.payload.get(self.store.metadata_payload_key) or {}
+            text = point.payload.get(self.store.content_payload_key, "")
+            vector = point.vector
+            if isinstance(vector, Mapping):
+                vector = vector[self.store.vector_name]
+            yield Row(own_row_id(metadata, str(point.id)), text, metadata, vector=vector)
+
     def ids(self, condition: Tree) -> Iterator[str]:
-        place = None
-        while True:
-            points, place = self.store.client.scroll(
-                self.store.collection_name,
-                scroll_filter=self._native(condition),
-                limit=_PAGE,
-                offset=place,
-                with_payload=False,
-            )
-            for point in points:
-                yield str(point.id)
-            if place is None:
-                return
+        for point in self._points(condition, with_payload=False):
+            yield str(point.id)
 
     def leaves(self, condition: Tree) -> bool | None:
         points, _ = self.store.client.scroll(
@@ -476,32 +470,27 @@ class _Milvus(_Known):
         if self._exists() and ids:
             self.store.client.delete(self.store.collection_name, ids=ids)
 
-    def scan(self, condition: Tree | None) -> Iterator[Row]:
+    def _records(self, condition: Tree | None, field: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the records that meet a condition, with one of their fields, or "*" for all."""
         if not self._exists():
             return
         pages = self.store.client.query_iterator(
             self.store.collection_name,
             batch_size=_PAGE,
             filter=self._native(condition) or "",
-            output_fields=["*"],
+            output_fields=[field],
         )
         while page := pages.next():
-            yield from map(self._of_record, page)
+            yield from page
         pages.close()
 
+    def scan(self, condition: Tree | None) -> Iterator[Row]:
+        yield from map(self._of_record, self._records(condition, "*"))
+
     def ids(self, condition: Tree) -> Iterator[str]:
-        if not self._exists():
-            return
-        pages = self.store.client.query_iterator(
-            self.store.collection_name,
-            batch_size=_PAGE,
-            filter=self._native(condition),
-            output_fields=[self.store._primary_field],
-        )
-        while page := pages.next():
-            for record in page:
-                yield str(record[self.store._primary_field])
-        pages.close()
+        key = self.store._primary_field
+        for record in self._records(condition, key):
+            yield str(record[key])
 
     def leaves(self, condition: Tree) -> bool | None:
         if not self._exists():
@@ -529,17 +518,18 @@ class _Pinecone(_Known):
         return rows
 
 
-class _Searchable(_Known):
+class _Searchable(_Known, ABC):
     """Elasticsearch or OpenSearch, which list their rows by a scroll."""
 
     vector_field = "vector"
 
+    @abstractmethod
     def _first(self, query: Any, *, size: int, **options: Any) -> Any:
         """Return the first page of the hits of a query."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _exists(self) -> bool:
-        raise NotImplementedError
+        """Return whether the store has its index."""
 
     def _hits(self, condition: Tree | None) -> Iterator[Any]:
         if self._exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from importlib.util import find_spec
@@ -23,7 +24,7 @@ def test_build_makes_shards_that_a_store_imports(run, report, docs, tmp_path):
     assert "Table 1. Statistics of text units" in out
     assert "| Proposition | 6 (256,885,003) |" in out
     counts = report(*command)
-    assert (counts["documents"], counts["made"]) == (2, 0)
+    assert (counts["documents"], counts["new_shards"]) == (2, 0)
     assert counts["units"] == {"passage": 3, "proposition": 6}
     (shard,) = (tmp_path / "shards").glob("*.parquet")
     with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
@@ -66,3 +67,18 @@ def test_build_names_what_differs(run, fails, docs, tmp_path):
     message = fails(*command, "--words", "80", "--unsupported", "keep")
     assert "min_words was 50, and is 40" in message
     assert 'unsupported was "drop", and is "keep"; words was 100, and is 80' in message
+
+
+def test_the_defaults_are_those_of_the_library():
+    from factoid.cli.build import build
+    from factoid.scale import RayOptions
+    from factoid.scale import build as build_shards
+
+    command = inspect.signature(build).parameters
+    library = inspect.signature(build_shards).parameters
+    for name in ("shard_characters", "most_characters", "unsupported", "cache"):
+        assert command[name].default == library[name].default
+    granularities = command["granularities"].default.split(",")
+    assert granularities == list(library["granularities"].default)
+    for name in ("workers", "cpus", "gpus"):
+        assert command[name].default == getattr(RayOptions(), name)

@@ -59,5 +59,9 @@ def run(inputs, folder, *, pause=0.0, broken=False, workers=0, shard_characters=
 
 if __name__ == "__main__":
     report = run(**json.loads(sys.argv[1]))
-    result = {"made": report.made, "failures": len(report.failures), "seconds": report.seconds}
+    result = {
+        "new_shards": report.new_shards,
+        "failures": len(report.failures),
+        "seconds": report.seconds,
+    }
     print(json.dumps(result))  # noqa: T201

@@ -126,11 +126,11 @@ def test_a_build_goes_on_where_it_was_interrupted(tmp_path, corpus):
         propositionizer.calls.clear()
         report = built(corpus, folder, propositionizer=propositionizer)
         assert content(folder) == expected
-        assert report.made == len(missing)
+        assert report.new_shards == len(missing)
         assert report.statistics() == whole.statistics()
         assert report.decomposition == whole.decomposition
     propositionizer.calls.clear()
-    assert built(corpus, folder, propositionizer=propositionizer).made == 0
+    assert built(corpus, folder, propositionizer=propositionizer).new_shards == 0
     assert propositionizer.calls == []
 
 
@@ -376,7 +376,7 @@ def test_an_address_is_read_as_a_folder_is(tmp_path, corpus):
             assert unit.metadata["source"] == f"memory:///{tmp_path.name}/corpus/{name}"
             np.testing.assert_array_equal(vector, expected_vector)
     assert built(f"{address}/corpus/*.jsonl", tmp_path / "some").documents == 12
-    assert built(f"{address}/corpus", f"{address}/shards").made == 0
+    assert built(f"{address}/corpus", f"{address}/shards").new_shards == 0
     with pytest.raises(UnreadableFileError, match="does not exist"):
         built(f"{address}/nowhere", tmp_path / "none")
 

@@ -53,7 +53,7 @@ def test_a_killed_build_goes_on(tmp_path, corpus, expected):
             assert shard == expected[name]
     report = run(str(corpus), folder)
     assert content(folder) == expected
-    assert report.made < report.shards
+    assert report.new_shards < report.shards
 
 
 def test_a_document_that_kills_its_worker_is_left_out(tmp_path, corpus, expected):

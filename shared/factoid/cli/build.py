@@ -157,7 +157,7 @@ def _print_report(report: BuildReport, out: str) -> None:
 
     print(
         f"{out} holds {count(report.documents, 'document')} in {count(report.shards, 'shard')} "
-        f"({report.made:,} made now, in {report.seconds:.1f} s)"
+        f"({report.new_shards:,} made now, in {report.seconds:.1f} s)"
     )
     if report.replaced:
         print(f"{count(report.replaced, 'document')} replaced by a later one with the same id")

@@ -150,14 +150,14 @@ class Setting:
             search += f"{self.blend.lexical:g})"
         if isinstance(self.rerank, str):
             search += f', rerank="{self.rerank}"'
-        kept = f"granularities=[{names}]"
-        added = "documents"
+        store_options = f"granularities=[{names}]"
+        add_options = "documents"
         if self.contexts:
-            kept += ', embed_metadata=["context"]'
-            added += ", contextualizer=contextualizer"
+            store_options += ', embed_metadata=["context"]'
+            add_options += ", contextualizer=contextualizer"
         return (
-            f"store = UnitStore(path, encoder=encoder, {kept})\n"
-            f"store.add_documents({added})\n"
+            f"store = UnitStore(path, encoder=encoder, {store_options})\n"
+            f"store.add_documents({add_options})\n"
             f"hits = store.search(question, k=5, {search})"
         )
 

@@ -118,16 +118,17 @@ def _reranked(plan: Plan, available: Sequence[Granularity]) -> Steps[Answer]:
     if plan.parents == "auto":
         first = replace(first, parents="auto")
     answer = yield from search(first)
-    found = answer.hits
+    hits = answer.hits
     if plan.parents == "document":
         others = yield from search(replace(first, k=plan.k, parents="document"))
-        known = {hit.unit.document_id for hit in found}
-        found = [*found, *(hit for hit in others.hits if hit.unit.document_id not in known)]
+        known = {hit.unit.document_id for hit in hits}
+        new = [hit for hit in others.hits if hit.unit.document_id not in known]
+        hits = [*hits, *new]
 
     # -- Passages in place of documents, which may come back --
     documents: dict[str, Unit] = {}
     compared = []
-    for hit in found:
+    for hit in hits:
         if hit.unit.granularity is Granularity.DOCUMENT:
             documents[hit.unit.id] = hit.unit
             if hit.matches:
@@ -198,7 +199,7 @@ def _units_of(
     """
     rows: dict[str, list[Row]] = {name: [] for name in documents}
     if plan.limits.filters and documents and Granularity.SENTENCE not in available:
-        found = yield from every_row(
+        listing = yield from every_row(
             plan.question,
             Comparison(DOCUMENT, Operator.IN, list(documents)),
             [Granularity.PASSAGE],
@@ -206,7 +207,7 @@ def _units_of(
             plan.limits,
             at_first=PER_CALL * len(documents),
         )
-        for row in found.rows.values():
+        for row in listing.rows.values():
             rows[str(row.metadata[DOCUMENT])].append(row)
     incomplete = []
     for name, of_document in rows.items():

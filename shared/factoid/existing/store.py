@@ -21,8 +21,7 @@ from factoid.existing.plan import Plan
 from factoid.existing.refine import refined_search
 from factoid.existing.score import Reach
 from factoid.existing.search import Answer, metadata_of, rows_by_id, stored_documents
-from factoid.existing.words import Passes, Words
-from factoid.existing.words_file import load_words, save_words
+from factoid.existing.words import Passes, Words, load_words, save_words
 from factoid.existing.write import Writer, add, delete, verify
 from factoid.filters import Comparison, Condition, Filter, Operator, Tree, matches, to_condition
 from factoid.named_options import option_names

@@ -57,7 +57,7 @@ class BuildReport:
     """What a folder of shards holds when its build is done."""
 
     shards: int = 0
-    made: int = 0  # of them, by this call
+    new_shards: int = 0  # of them, by this call
     documents: int = 0
     replaced: int = 0  # documents whose id a later one of the same shard has
     units: Mapping[Granularity, int] = field(default_factory=dict)
@@ -384,7 +384,7 @@ class _Build:
             replaced += manifest.details["replaced"]
         return BuildReport(
             shards=len(self._manifests),
-            made=len(self._manifests) - before,
+            new_shards=len(self._manifests) - before,
             documents=documents,
             replaced=replaced,
             units=dict(units),

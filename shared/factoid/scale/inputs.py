@@ -127,22 +127,22 @@ def _remote_files(address: str, options: Mapping[str, Any]) -> Iterator[InputFil
     system, path = resolve(address, options)
     try:
         if _MAGIC & {*path}:
-            found = system.glob(path, detail=True)
+            entries = system.glob(path, detail=True)
         elif system.isdir(path):
-            found = system.find(path, detail=True)
+            entries = system.find(path, detail=True)
             wanted = found_endings() | _MORE
-            for name in list(found):
+            for name in list(entries):
                 below = name.removeprefix(path)
                 is_hidden = any(part.startswith(".") for part in below.split("/"))
                 if is_hidden or ending_of(Path(name)) not in wanted:
-                    del found[name]
+                    del entries[name]
         else:
-            found = {path: system.info(path)}
+            entries = {path: system.info(path)}
     except OSError as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else str(error)
         raise UnreadableFileError(f"{address} {reason}") from error
     files = {}
-    for name, info in found.items():
+    for name, info in entries.items():
         if info.get("type") != "directory":
             files[name] = info
     if not files:

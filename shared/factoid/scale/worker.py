@@ -36,7 +36,7 @@ from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_units
 from factoid.store.ingest import (
-    MadeUnits,
+    EncodedUnits,
     Recipe,
     SplitDocument,
     finished,
@@ -127,13 +127,13 @@ class _Content:
     documents: list[tuple[Document, str]] = field(default_factory=list)
     report: Report = field(default_factory=Report)
 
-    def add(self, batch: Sequence[SplitDocument], made: MadeUnits) -> None:
+    def add(self, batch: Sequence[SplitDocument], encoded: EncodedUnits) -> None:
         """Add a batch of documents."""
-        for split in finished(batch, made.decomposition):
+        for split in finished(batch, encoded.decomposition):
             self.documents.append((split.document, split.digest))
-        for position, unit in enumerate(made.units):
-            self.units.append(StoredUnit(unit, made.vectors.get(position)))
-        self.report += made.decomposition.report
+        for position, unit in enumerate(encoded.units):
+            self.units.append(StoredUnit(unit, encoded.vectors.get(position)))
+        self.report += encoded.decomposition.report
 
 
 class ShardWorker:
@@ -294,20 +294,20 @@ class ShardWorker:
             return error
         return None
 
-    def _units_of(self, batch: Sequence[SplitDocument]) -> MadeUnits:
+    def _units_of(self, batch: Sequence[SplitDocument]) -> EncodedUnits:
         """Return the units of a batch, checked as a store would."""
         if not self._has_noticed:
             self._has_noticed = True
             passages = list(chain.from_iterable(split.passages for split in batch))
             notice_language(self._store.opened, passages, self._recipe.propositionizer)
-        made = make_units(self._store.opened, batch, self._recipe)
-        check_units(made.units)
+        encoded = make_units(self._store.opened, batch, self._recipe)
+        check_units(encoded.units)
         for split in batch:
             to_json(split.document.metadata)
-        for vector in made.vectors.values():
+        for vector in encoded.vectors.values():
             if not np.isfinite(vector).all():
                 raise InvalidInputError("a vector is not finite: the encoder failed")
-        return made
+        return encoded
 
 
 def _failure(place: str, document: Document, error: Exception) -> Failure:

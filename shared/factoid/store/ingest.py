@@ -112,7 +112,7 @@ class SplitDocument:
     passages: list[Unit]
 
 
-class MadeUnits(NamedTuple):
+class EncodedUnits(NamedTuple):
     """The units of a batch of documents.
 
     Attributes:
@@ -169,9 +169,9 @@ def ingest(
     with _bar(documents, progress) as bar:
         batches = _changed_batches(store, documents, recipe, tally, sources)
         for batch in _noticing_language(store, recipe, batches):
-            made = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
-            _commit(store, batch, made, tally)
-            total += made.decomposition.report
+            encoded = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
+            _commit(store, batch, encoded, tally)
+            total += encoded.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
@@ -198,25 +198,9 @@ async def aingest(
         changed = _changed_batches(store, documents, recipe, tally, sources)
         batches = _noticing_language(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-            passages = _passages_of(batch)
-            decomposition = Decomposition()
-            for block, propositionizer in propositionizer_calls(passages, recipe):
-                decomposition += await adecompose(
-                    block, propositionizer, unsupported=recipe.unsupported
-                )
-                _tell(bar, tally, passages=len(block))
-            if recipe.propositionizer is None:
-                _tell(bar, tally, passages=len(passages))
-            units = await asyncio.to_thread(
-                assemble, passages, decomposition.units, recipe.granularities
-            )
-            units = await asyncio.to_thread(with_contexts, units, batch, recipe.contextualizer)
-            reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
-            tell = partial(_tell, bar, tally)
-            vectors = await aencode(store, units, reusable, tell)
-            made = MadeUnits(units, vectors, decomposition)
-            await asyncio.to_thread(_commit, store, batch, made, tally)
-            total += decomposition.report
+            encoded = await _amake_units(store, batch, recipe, partial(_tell, bar, tally))
+            await asyncio.to_thread(_commit, store, batch, encoded, tally)
+            total += encoded.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
@@ -244,7 +228,7 @@ def make_units(
     recipe: Recipe,
     *,
     tell: Callable[..., None] | None = None,
-) -> MadeUnits:
+) -> EncodedUnits:
     """Decompose and encode split documents, as the store is set to, without committing anything.
 
     Args:
@@ -262,11 +246,35 @@ def make_units(
             tell(passages=len(block))
     if recipe.propositionizer is None and tell is not None:
         tell(passages=len(passages))
-    units = assemble(passages, decomposition.units, recipe.granularities)
-    units = with_contexts(units, batch, recipe.contextualizer)
+    units = _units_of(batch, decomposition, recipe)
     reusable = reusable_vectors(store, _ids(batch))
     vectors = encode(store, units, known=reusable, progress=tell)
-    return MadeUnits(units, vectors, decomposition)
+    return EncodedUnits(units, vectors, decomposition)
+
+
+async def _amake_units(
+    store: OpenedStore, batch: Sequence[SplitDocument], recipe: Recipe, tell: Callable[..., None]
+) -> EncodedUnits:
+    """Do the same as `make_units` without blocking the event loop."""
+    passages = _passages_of(batch)
+    decomposition = Decomposition()
+    for block, propositionizer in propositionizer_calls(passages, recipe):
+        decomposition += await adecompose(block, propositionizer, unsupported=recipe.unsupported)
+        tell(passages=len(block))
+    if recipe.propositionizer is None:
+        tell(passages=len(passages))
+    units = await asyncio.to_thread(_units_of, batch, decomposition, recipe)
+    reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
+    vectors = await aencode(store, units, reusable, tell)
+    return EncodedUnits(units, vectors, decomposition)
+
+
+def _units_of(
+    batch: Sequence[SplitDocument], decomposition: Decomposition, recipe: Recipe
+) -> list[Unit]:
+    """Return the units of a batch, from the propositions of its passages."""
+    units = assemble(_passages_of(batch), decomposition.units, recipe.granularities)
+    return with_contexts(units, batch, recipe.contextualizer)
 
 
 # -- Documents into passages --
@@ -504,12 +512,12 @@ def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
 def _commit(
     store: OpenedStore,
     batch: Sequence[SplitDocument],
-    made: MadeUnits,
+    encoded: EncodedUnits,
     tally: _Tally,
 ) -> None:
-    replace_documents(store, finished(batch, made.decomposition), made.units, made.vectors)
+    replace_documents(store, finished(batch, encoded.decomposition), encoded.units, encoded.vectors)
     tally.documents += len(batch)
-    tally.units.update(unit.granularity for unit in made.units)
+    tally.units.update(unit.granularity for unit in encoded.units)
 
 
 def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> list[SplitDocument]:
@@ -519,12 +527,12 @@ def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> li
     skipped the next time.
     """
     unfinished = {passage.document_id for passage in decomposition.transient_failures}
-    kept = []
+    documents = []
     for split in batch:
         if split.document.id in unfinished:
             split = replace(split, digest=NO_DIGEST)
-        kept.append(split)
-    return kept
+        documents.append(split)
+    return documents
 
 
 def replace_documents(

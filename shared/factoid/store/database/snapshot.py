@@ -640,12 +640,12 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
             raise DamagedRowError(unit_id, what="unit")
         granularity = _BY_NAME.get(name) or Granularity(name)
         place = (granularity, document_id, parent_id, start, end)
-        own = dict(parsed.get(metadata, {}))
-        if not own:
-            own = dict(_metadata(unit_id, metadata))
-            if not any(isinstance(value, dict | list) for value in own.values()):
-                parsed[metadata] = own  # a copy of it can be changed without changing it
-        units.append(Unit(unit_id, text, *place, title, section, own, payload, visible))
+        unit_metadata = dict(parsed.get(metadata, {}))
+        if not unit_metadata:
+            unit_metadata = dict(_metadata(unit_id, metadata))
+            if not any(isinstance(value, dict | list) for value in unit_metadata.values()):
+                parsed[metadata] = unit_metadata  # a copy of it can be changed without changing it
+        units.append(Unit(unit_id, text, *place, title, section, unit_metadata, payload, visible))
     return units
 
 

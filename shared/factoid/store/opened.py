@@ -272,8 +272,13 @@ def open_store(
     builders: dict[str, Builder] = dict.fromkeys(encoded, vectors)
     builders[MIXED_PASSAGES] = MixedPassagesBuilder()
     builders[LEXICAL] = LexicalBuilder(settings.language)
-    indexes = LiveIndexes(connections, builders, progress=progress)
-    return OpenedStore(
+    opened: OpenedStore
+
+    def check_vectors(snapshot: Snapshot) -> None:
+        check_identity(snapshot, "was opened with", **opened.identity)
+
+    indexes = LiveIndexes(connections, builders, check_vectors=check_vectors, progress=progress)
+    opened = OpenedStore(
         connections=connections,
         indexes=indexes,
         encoder=encoder,
@@ -287,6 +292,7 @@ def open_store(
         progress=progress,
         named_language=language is not None,
     )
+    return opened
 
 
 def _named_granularities(granularities: Sequence[str] | None) -> tuple[Granularity, ...]:

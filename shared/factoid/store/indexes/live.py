@@ -18,6 +18,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.build import Builder
 from factoid.store.indexes.state import IndexState
+from factoid.store.settings import GRANULARITIES
 from factoid.vectors import sweep
 
 T = TypeVar("T")
@@ -42,8 +43,19 @@ class LiveIndexes:
         connections: Connections,
         builders: Mapping[str, Builder],
         *,
+        check_vectors: Callable[[Snapshot], None],
         progress: bool | None = None,
     ) -> None:
+        """Hold no index yet.
+
+        Args:
+            connections: Those of the database.
+            builders: What builds each index, by its name.
+            check_vectors: Called with each new generation before an index of vectors is updated to
+                it. It raises if they were made in another way than the vectors of queries here.
+            progress: Whether updates show a progress bar.
+        """
+        self._check_vectors = check_vectors
         self._progress = progress
         self._connections = connections
         self._builders = dict(builders)
@@ -197,6 +209,8 @@ class LiveIndexes:
         folder = self._connections.path
         if state.generation == snapshot.generation:
             return state
+        if name in GRANULARITIES:
+            self._check_vectors(snapshot)
         if state.generation is None:
             stored = None
             if folder is not None:

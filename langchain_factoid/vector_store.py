@@ -207,7 +207,9 @@ class MultiGranularFAISS(VectorStore):
             InvalidInputError: Something is not a document, the number of ids differs, or a text or
                 metadata cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
-            StoreError: The store is read-only or closed.
+            StoreError: The store is read-only or closed. After this or any other error, the
+                documents of earlier commits stay, and their ids are not returned: add the same
+                documents again, and those that are there are skipped.
         """
         del batch_size
         added: list[str] = []

@@ -186,8 +186,8 @@ class CiteReport:
     sentences: int = 0
     silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
-    # times that a sentence was cited as a whole, since it has no proposition, or one that shares no
-    # word with it
+    # propositions in whose place the whole sentence was the query, since they are a fallback or share
+    # no word with it; a sentence may count several times
     whole: int = 0
     below_margin: int = 0  # claims without a citation because of `min_margin`
 

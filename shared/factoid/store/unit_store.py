@@ -308,7 +308,10 @@ class UnitStore:
         Raises:
             InvalidInputError: Metadata does not survive JSON, an option is out of range, or a
                 propositionizer lacks the `name` that a cache needs.
-            StoreError: The store is closed or read-only, or writing fails.
+            StoreError: The store is closed or read-only, or writing fails. After this or any other
+                error, also one of the encoder or the iterable, the documents of earlier commits
+                stay. They are not listed: add the same documents again, and those that are there
+                are skipped.
         """
         recipe = self._recipe(
             propositionizer,

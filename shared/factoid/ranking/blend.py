@@ -63,6 +63,7 @@ class Weights:
         InvalidInputError: A weight is out of range.
     """
 
+    # Chosen on several sets of questions: docs/ranking.md, "The default score"
     passage: float = 0.25
     lexical: float = 0.33
 

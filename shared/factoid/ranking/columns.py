@@ -201,7 +201,7 @@ class View:
     granularity: Granularity
     index: VectorIndex  # finds vectors by id; each distinct vector once
     columns: Columns  # which units have those vectors
-    exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
+    vectors_of: Callable[[Ids], Vectors]  # exact vectors of ids. Shapes: (n,) to (n, dim)
     allowed: Mask | None = None  # units that the filter allows; None for all
     # how wide an approximate index searches (`nprobe`, `efSearch`)
     parameters: Mapping[str, Any] | None = None
@@ -222,7 +222,7 @@ class View:
 
     def is_small(self) -> bool:
         """Return whether all allowed units are scored, although the index may not be exact."""
-        if self.index.exact:
+        if self.index.is_exact:
             return True
         few = _FEW_READ
         if self.index.ability.holds_vectors:
@@ -236,8 +236,8 @@ class View:
 
         Shapes: (queries, dim) and (units,) to (queries, units).
         """
-        if not self.index.exact or len(positions) * _SCATTERED < self.columns.rows.size:
-            return gathered_products(queries, self.columns.vectors[positions], self.exact)
+        if not self.index.is_exact or len(positions) * _SCATTERED < self.columns.rows.size:
+            return gathered_products(queries, self.columns.vectors[positions], self.vectors_of)
         scores = self.index.scores(queries, self.columns.vectors)
         if len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all():
             return scores  # of all units, in order
@@ -278,7 +278,7 @@ class View:
         The id -1 is none. Shapes: (at most k,).
         """
         candidate_ids = ids[ids >= 0]
-        [scores] = gathered_products(query[None], candidate_ids, self.exact)
+        [scores] = gathered_products(query[None], candidate_ids, self.vectors_of)
         best = best_first(scores, candidate_ids)[:k]
         return scores[best], candidate_ids[best]
 

@@ -66,7 +66,7 @@ def reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     stored = None  # the granularity of the stored units to rank
     if granularity in store.granularities and granularity is not Granularity.PASSAGE:
         stored = granularity
-    candidates = store.indexes.at(queries.indexes, partial(_candidates, queries, stored))
+    candidates = store.indexes.with_current(queries.indexes, partial(_candidates, queries, stored))
     ranked = []
     for text, hits in zip(texts, candidates.hits, strict=True):
         ranked.append(
@@ -93,7 +93,7 @@ def with_expansion(
     for name in queries.indexes:
         if name == MIXED_PASSAGES:
             mixed.append(name)
-    return store.indexes.at(mixed, partial(_expanded, queries, results))
+    return store.indexes.with_current(mixed, partial(_expanded, queries, results))
 
 
 def _expanded(

@@ -77,7 +77,7 @@ class Queries:
         k = whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
-        weights = options.blend(store.weights, has_texts=texts is not None)
+        weights = options.checked_weights(store.weights, has_texts=texts is not None)
         if weights.lexical == 1:
             vectors = None
         elif vectors is None:
@@ -134,7 +134,7 @@ def search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
         wall = wall_of(queries, snapshot, states)
         return search_snapshot(queries, wall, snapshot, states)
 
-    return store.indexes.at(queries.indexes, work)
+    return store.indexes.with_current(queries.indexes, work)
 
 
 def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:

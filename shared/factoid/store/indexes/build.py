@@ -121,7 +121,7 @@ class VectorBuilder:
         sizes = (count, int(count * _MARGIN))
         kinds = {self._kind(state.name, size, index.dim) for size in sizes}
         has_outgrown = count > _GROWN * max(state.built_for, 1)
-        if index.kind not in kinds or (has_outgrown and not index.exact):
+        if index.kind not in kinds or (has_outgrown and not index.is_exact):
             return False
         index.remove(change.removed)
         with _bar(state, len(change.added), progress) as bar:

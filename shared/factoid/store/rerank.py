@@ -332,7 +332,7 @@ def _placed(passage: Unit, embed_metadata: Sequence[str]) -> Unit:
         passage = replace(
             passage, title=with_heading(heading, with_metadata("{text}", embed_metadata))
         )
-    if passage.end - passage.start != len(passage.text):
+    if not passage.is_text_at_span():
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE, payload="")
 

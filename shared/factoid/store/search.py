@@ -507,7 +507,7 @@ def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit
     within: list[Unit] = []
     after: list[Unit] = []
     for passage in passages:
-        if passage.end - passage.start != len(passage.text):
+        if not passage.is_text_at_span():
             continue  # the place of a framework's node may be unknown
         for sentence in split_sentences(replace(passage, payload="")):
             if sentence.end <= unit.start:
@@ -581,7 +581,7 @@ def passages_around(
     if not units:
         return []
     [unit] = units
-    if not unit.end:  # the place of a framework's node may be unknown
+    if not unit.has_place:  # the place of a framework's node may be unknown
         return passing([unit.parent_id]) or units
     span = (unit.start, unit.end)
     passages = snapshot.neighbours(unit.document_id, Granularity.PASSAGE, *span, count)

@@ -36,11 +36,11 @@ from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
 from factoid.store.search import (
-    Queries,
     allowed_ids,
     allowed_units,
     open_document_ids,
     passages_around,
+    prepare_queries,
     search,
     stored_by_id,
 )
@@ -921,7 +921,7 @@ class UnitStore:
     ) -> list[list[Hit]]:
         """Check the options, and search by the blended score or with the reranker they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
-        queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
+        queries = prepare_queries(self.opened, texts, vectors, k, SearchOptions(**options))
         if queries.options.by_tokens:
             return token_reranked_search(self.opened, queries)
         if queries.options.rerank is not None:

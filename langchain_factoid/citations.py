@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
-from itertools import chain
 from typing import Any
 
 from langchain_core.documents import Document
@@ -30,7 +29,8 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
     "documents": […]}`. Follows a chain that makes both, `RunnablePassthrough.assign(answer=prompt |
     llm) | PropCiteRunnable(citer=…)`, or, with `documents`, anything that writes, `llm |
     StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
-    citations as soon as the next one begins.
+    citations as soon as the next one begins. The documents are those that have come when the answer
+    begins: a step that yields more of them later is too late, and these are not cited.
 
     The output is a message with one block of text, and the id of an incoming message. Markers stand
     in the text, `[2]` for the second document. Each citation is a standard `Citation` annotation of
@@ -67,7 +67,16 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
             start += text
             if start and stream.documents is not None:
                 break
-        with closing(self.citer.stream(chain([start], texts), stream.passages())) as sentences:
+
+        def rest() -> Iterator[str]:
+            try:
+                yield start
+                yield from texts
+            finally:  # at once, also where the consumer stops early
+                if isinstance(items, Generator):
+                    items.close()
+
+        with closing(self.citer.stream(rest(), stream.passages())) as sentences:
             for sentence in sentences:
                 yield stream.chunk(sentence)
         yield stream.chunk()
@@ -81,9 +90,13 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
                 break
 
         async def texts() -> AsyncIterator[str]:
-            yield start
-            async for item in items:
-                yield stream.take(item)
+            try:
+                yield start
+                async for item in items:
+                    yield stream.take(item)
+            finally:
+                if isinstance(items, AsyncGenerator):
+                    await items.aclose()
 
         async with aclosing(self.citer.astream(texts(), stream.passages())) as sentences:
             async for sentence in sentences:

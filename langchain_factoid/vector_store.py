@@ -90,10 +90,11 @@ class MultiGranularFAISS(VectorStore):
     """Stores documents in SQLite and FAISS, and finds them by their facts.
 
     It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and
-    propositions. A search scores passages by their best unit of one granularity and returns the k
-    best distinct ones. A document that is one passage comes back equal to the one added; of a
-    longer one its passage comes back, with its place. Higher scores are better. `aadd_documents`
-    awaits the embeddings; the other async methods work in threads.
+    propositions. By default passages and propositions are indexed, and a search for sentences
+    compares propositions. A search scores passages by their best unit of one granularity and
+    returns the k best distinct ones. A document that is one passage comes back equal to the one
+    added; of a longer one its passage comes back, with its place. Higher scores are better.
+    `aadd_documents` awaits the embeddings; the other async methods work in threads.
 
     Args:
         embedding: Embeds documents and queries; a `LangChainEncoder` gives it another name in the
@@ -107,7 +108,9 @@ class MultiGranularFAISS(VectorStore):
             clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of
             `factoid.UnitStore`, such as `path`; `granularities` is by default what the store was
-            filled with, and passages and propositions for an empty one.
+            filled with, and passages and propositions for an empty one. `source_key` is by default
+            "auto", other than in the core: what earlier calls added of the same file or address is
+            deleted when a call brings that source again without it. None deletes nothing.
 
     Attributes:
         store: The core store, for what LangChain has no name for.
@@ -132,13 +135,13 @@ class MultiGranularFAISS(VectorStore):
             type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES
         )
         with_source = {"source_key": SOURCE_AUTO, **options}
-        self._recipe, of_store = split_options(UnitStore.add_documents, with_source)
+        self._adding, of_store = split_options(UnitStore.add_documents, with_source)
         if store is None:
             encoding = embedding
             if not isinstance(encoding, LangChainEncoder):
                 encoding = LangChainEncoder(embedding)  # type: ignore[arg-type]  # refuses None
-            if "progress" in self._recipe:
-                of_store["progress"] = self._recipe["progress"]
+            if "progress" in self._adding:
+                of_store["progress"] = self._adding["progress"]
             store = UnitStore(encoder=encoding, **of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
@@ -195,7 +198,8 @@ class MultiGranularFAISS(VectorStore):
     ) -> list[str]:
         """Add documents as `UnitStore.add_documents` does.
 
-        A document whose id is in the store replaces the stored one.
+        A document whose id is in the store replaces the stored one. With the default `source_key`,
+        earlier documents of the same file or address that are not brought again are deleted.
 
         Args:
             documents: Any iterable of documents, read once and, without `ids`, lazily.
@@ -207,11 +211,15 @@ class MultiGranularFAISS(VectorStore):
             InvalidInputError: Something is not a document, the number of ids differs, or a text or
                 metadata cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
-            StoreError: The store is read-only or closed.
+            StoreError: The store is read-only or closed. After this or any other error, the
+                documents of earlier commits stay, and their ids are not returned: add the same
+                documents again, and those that are there are skipped.
         """
         del batch_size
         added: list[str] = []
-        self.last_report = self.store.add_documents(_Cores(documents, ids, added), **self._recipe)
+        self.last_report = self.store.add_documents(
+            _CoreDocuments(documents, ids, added), **self._adding
+        )
         return added
 
     async def aadd_documents(  # type: ignore[override]
@@ -221,7 +229,7 @@ class MultiGranularFAISS(VectorStore):
         del batch_size
         added: list[str] = []
         self.last_report = await self.store.aadd_documents(
-            _Cores(documents, ids, added), **self._recipe
+            _CoreDocuments(documents, ids, added), **self._adding
         )
         return added
 
@@ -270,7 +278,7 @@ class MultiGranularFAISS(VectorStore):
         texts = [text for text, _ in pairs]
         documents = _documents(texts, metadatas)
         added: list[str] = []
-        cores = {core.id: core for core in _Cores(documents, ids, added)}
+        cores = {core.id: core for core in _CoreDocuments(documents, ids, added)}
         matrix = to_matrix([embedding for _, embedding in pairs], len(pairs))
         self.store.add_embedded(cores.values(), dict(zip(added, matrix, strict=True)))
         self.last_report = AddReport(len(cores))
@@ -518,10 +526,11 @@ def _documents(
 
 
 @dataclass(frozen=True)
-class _Cores:
-    """Documents as the core takes them.
+class _CoreDocuments:
+    """Documents as the core takes them, converted while it reads them.
 
-    Reading them appends their ids to `added`; without ids they are read as needed.
+    Reading has a side effect: it appends the id of each document to `added`, which the caller
+    returns. Without ids of the caller, documents are read as needed.
     """
 
     documents: Iterable[Document]

@@ -84,6 +84,7 @@ class _Threads:
 
 
 _threads: _Threads | None = None
+_installing = threading.Lock()  # so that two threads do not register the functions twice
 _members: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
 
@@ -124,13 +125,17 @@ class Exclusion:
 def _installed() -> _Threads:
     """Ask Python to call the functions below, once, when something first needs it."""
     global _threads
-    if _threads is None:
-        _threads = _Threads()
-        if hasattr(os, "register_at_fork"):  # Windows cannot fork
-            os.register_at_fork(
-                before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
-            )
-    return _threads
+    if _threads is not None:  # nearly always: nobody waits
+        return _threads
+    with _installing:
+        if _threads is None:
+            threads = _Threads()
+            if hasattr(os, "register_at_fork"):  # Windows cannot fork
+                os.register_at_fork(
+                    before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+                )
+            _threads = threads
+        return _threads
 
 
 def _before() -> None:

@@ -1,4 +1,4 @@
-"""All that `langchain_factoid` and `llama_index_factoid` take from the core.
+"""Re-export all that `langchain_factoid` and `llama_index_factoid` take from the core.
 
 An adapter for another framework finds here what it needs: the store and its options, documents into
 units, metadata of results, and helpers that keep the adapters alike. import-linter holds them

@@ -134,7 +134,7 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
     ):
         for unit in units:
             span: dict[str, int | None] = {start: None, end: None}
-            if unit.end:
+            if unit.has_place:
                 span = {start: unit.start, end: unit.end}
             entry = {
                 "text": unit.text,

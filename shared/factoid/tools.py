@@ -285,7 +285,7 @@ def _fact(match: Hit) -> Fact:
     unit = match.unit
     start = None
     end = None
-    if unit.end:
+    if unit.has_place:
         start = unit.start
         end = unit.end
     return Fact(unit.id, unit.text, unit.granularity.value, start, end, match.score)

@@ -267,6 +267,15 @@ class Unit:
         """The text that a search compares: what a reader sees of the unit."""
         return self.visible or self.text
 
+    @property
+    def has_place(self) -> bool:
+        """Whether the span is known: that of a framework's node may not be, and is then (0, 0)."""
+        return self.end > 0
+
+    def is_text_at_span(self) -> bool:
+        """Return whether the span is as long as the text, as in a passage whose place is known."""
+        return self.end - self.start == len(self.text)
+
     def __post_init__(self) -> None:
         if not self.id:
             unit_id = content_id(

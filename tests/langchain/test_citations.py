@@ -165,3 +165,33 @@ async def test_input_that_cannot_be(given: Any, message: str) -> None:
         list(runnable().stream(given))
     with pytest.raises(InvalidInputError, match=message):
         [chunk async for chunk in runnable().astream(given)]
+
+
+async def test_the_stream_of_the_model_is_closed_when_the_consumer_stops() -> None:
+    closed = []
+
+    def written() -> Iterator[str]:
+        try:
+            while True:
+                yield "The tower leans. "
+        finally:
+            closed.append("sync")
+
+    async def awritten() -> AsyncIterator[str]:
+        try:
+            while True:
+                yield "The tower leans. "
+        finally:
+            closed.append("async")
+
+    cite = runnable(documents=[Document("The tower leans.")])
+    model = written()  # held here: nothing closes it by dropping it
+    stream: Any = cite._cite(model)
+    next(stream)
+    stream.close()
+    assert closed == ["sync"]
+    amodel = awritten()
+    astream: Any = cite._acite(amodel)
+    await anext(astream)
+    await astream.aclose()
+    assert closed == ["sync", "async"]

@@ -16,13 +16,13 @@ from factoid.vectors.vector_index import membership
 class StubIndex:
     """Brute force over vectors by id.
 
-    `exact` says so; an index that is not exact finds only the ids in `seen`. `noise` makes scores
+    `is_exact` says so; an index that is not exact finds only the ids in `seen`. `noise` makes scores
     those of a lossy one.
     """
 
     ids: np.ndarray
     vectors: np.ndarray
-    exact: bool = True
+    is_exact: bool = True
     lossy: bool = False
     seen: np.ndarray | None = None
     noise: float = 0.0
@@ -35,7 +35,7 @@ class StubIndex:
         return len(self.ids)
 
     def scores(self, queries, ids):
-        assert self.exact
+        assert self.is_exact
         return queries @ self.vectors[np.searchsorted(self.ids, ids)].T
 
     def marks(self, ids, chosen):
@@ -78,12 +78,12 @@ class Case:
         rows = [self.vectors[own] for own in ids.tolist()] or np.empty((0, 3))
         matrix = np.array(rows, np.float32)
 
-        def exact(wanted):
+        def vectors_of(wanted):
             places = np.searchsorted(ids, wanted)
             assert (ids[places] == wanted).all()
             return matrix[places]
 
-        return View(granularity, StubIndex(ids, matrix, **options), self.columns(), exact)
+        return View(granularity, StubIndex(ids, matrix, **options), self.columns(), vectors_of)
 
     def filtered(self, view, metadata):
         """The view with the units alone that have some metadata; None for all."""

@@ -76,7 +76,7 @@ def test_approximate_indexes_that_miss_vectors_still_give_k(
     case, queries, k, metadata, level, seen, lossy
 ):
     view = case.filtered(
-        case.view(exact=False, lossy=lossy, noise=9.0 * lossy, seen=np.array(sorted(seen))),
+        case.view(is_exact=False, lossy=lossy, noise=9.0 * lossy, seen=np.array(sorted(seen))),
         metadata,
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -98,7 +98,7 @@ def test_a_few_units_never_reach_the_index():
         [(row, row, 50 + row // 4, 1, row % 9) for row in range(400)],
         {row: (row % 7, 3, row % 5) for row in range(400)},
     )
-    view = case.filtered(case.view(exact=False, lossy=True, noise=9.0), {4})
+    view = case.filtered(case.view(is_exact=False, lossy=True, noise=9.0), {4})
     (groups,) = best_groups(
         [view], None, np.array([(1, 2, 3)], np.float32), 10, parents="passage", weights=ALONE
     )
@@ -109,7 +109,7 @@ def test_a_few_units_never_reach_the_index():
 def test_parameters_reach_the_index(monkeypatch):
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
     view = replace(
-        Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view(exact=False), parameters={"nprobe": 4}
+        Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view(is_exact=False), parameters={"nprobe": 4}
     )
     best_groups([view], None, np.ones((1, 3), np.float32), 5, parents="unit", weights=ALONE)
     assert view.index.asked == [(1, 1, {"nprobe": 4})]

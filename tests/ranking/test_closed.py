@@ -51,7 +51,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
     ]  # closed ones would win
     views = {}
     for kind, case in cases.items():
-        view = case.filtered(case.view(kind, exact=whole), metadata if kind in kinds else None)
+        view = case.filtered(case.view(kind, is_exact=whole), metadata if kind in kinds else None)
         if kind is PASSAGE and view.allowed is not None:
             view = replace(view, allowed=view.allowed & ~membership(view.columns.rows, closed))
         views[kind] = view
@@ -132,10 +132,10 @@ def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
     case = Case(
         [*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)}
     )
-    view = case.filtered(case.view(SENTENCE, exact=False), {0})
+    view = case.filtered(case.view(SENTENCE, is_exact=False), {0})
     passages = Case(
         [(100, 100, 100, 7, 0), (101, 101, 101, 7, 0)], {100: (1, 1, 1), 101: (1, 0, 0)}
-    ).view(PASSAGE, exact=False)
+    ).view(PASSAGE, is_exact=False)
     query = np.array([[1, 1, 0]], np.float32)
     [[group]] = best_groups(
         [view],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from factoid.ranking import Columns
 from factoid.vectors.vector_index import membership
 
-NAMES = ("vectors", "rows", "parents", "documents", "metadata")
+NAMES = ("vector_ids", "rows", "passages", "documents", "metadata")
 
 
 def ids(most):

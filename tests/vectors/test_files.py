@@ -22,7 +22,7 @@ VECTORS = {}  # of the exact indexes that were saved, by id: their files hold no
 
 def save(path, stamp, arrays, index=None):
     """Save an index; the vectors of an exact one are remembered by the tests."""
-    if index is not None and index.exact:
+    if index is not None and index.is_exact:
         VECTORS.update(zip(index.ids.tolist(), index.vectors(index.ids), strict=True))
     save_index(path, stamp, arrays, index)
 

@@ -158,7 +158,7 @@ def test_devices_that_are_none(cards, device, monkeypatch):
 def test_the_same_is_found_as_on_the_cpu(agree, cards, kind, similarity):
     index = make(kind, similarity)
     there = to_gpu(index)
-    assert (there.exact, there.lossy, len(there)) == (False, True, len(index))
+    assert (there.is_exact, there.lossy, len(there)) == (False, True, len(index))
     for count in (1, 7, 300):
         agree(search(there, queries(count), 10), search(index, queries(count), 10))
     for nprobe in (1, 16):
@@ -235,7 +235,7 @@ def test_what_fits_beside_the_tables_of_scalar_quantisers(kind, dim, most):
 def test_half_precision_counts_as_lossy(agree):
     index = make("Flat")
     there = to_gpu(index, float16=True)
-    assert (there.exact, there.lossy, index.exact, index.lossy) == (False, True, True, False)
+    assert (there.is_exact, there.lossy, index.is_exact, index.lossy) == (False, True, True, False)
     results, expected = search(there, queries(300), 10), search(index, queries(300), 10)
     np.testing.assert_allclose(results[0], expected[0], rtol=5e-3, atol=5e-3)
     assert not np.array_equal(results[0], expected[0])

@@ -62,7 +62,7 @@ def test_every_kind_finds_what_brute_force_finds(kind, similarity):
         assert (scores[:, 1:] <= scores[:, :-1]).all()
         if width and (complete or allowed is None):
             assert recall(found, expected) >= KINDS[kind]
-        if index.exact:
+        if index.is_exact:
             assert found[:, :width].tolist() == expected.tolist()
             np.testing.assert_allclose(scores[:, :width], expected_scores, rtol=1e-5, atol=1e-5)
     for allowed in (ids, ids[: len(ids) // 2]) if complete else ():
@@ -115,7 +115,7 @@ def test_kinds_know_what_they_can(kind, family, lossy, held, trained, lists, par
     )
     assert (found.min_training > 0) == (found.max_training > 0) == trained
     assert found.parameters == parameters
-    assert VectorIndex(DIM, kind=kind).exact == (kind == "Flat")
+    assert VectorIndex(DIM, kind=kind).is_exact == (kind == "Flat")
 
 
 @pytest.mark.parametrize("kind", ["", "flat", "auto", "IVF16", "Nothing", None])

@@ -21,9 +21,9 @@ from factoid.existing.store import ExistingStore
 from factoid.existing.write import put_documents
 from factoid.filters import All, Comparison, Operator
 from factoid.progress import progress_bar
-from factoid.store.encoding import TextPart, encode
 from factoid.store.ingest import SplitDocument, lone_units, replace_documents
 from factoid.store.unit_store import UnitStore
+from factoid.store.unit_vectors import TextPart, encode
 from factoid.units import Document, Granularity, Unit, content_id
 
 _BATCH = 64  # documents that are moved together

@@ -85,7 +85,7 @@ class Reach:
 class _Scores:
     """Scores by id in place of an index of vectors: all that `View` asks of an exact one."""
 
-    exact = True
+    is_exact = True
     ability = SimpleNamespace(holds_vectors=True)
 
     def __init__(self, scores: NDArray[np.float32]) -> None:

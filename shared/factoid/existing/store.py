@@ -327,7 +327,7 @@ class ExistingStore:
         metric = self.collection.metric()
         weights: Weights | None = None
         if metric is not None:
-            weights = checked.blend(Weights(), has_texts=True)
+            weights = checked.checked_weights(Weights(), has_texts=True)
         if vector is None and self.encoder is not None:
             vector = np.asarray(self.encoder.encode_queries([query]), np.float32)[0]
         words = None

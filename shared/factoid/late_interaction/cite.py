@@ -186,8 +186,8 @@ class CiteReport:
     sentences: int = 0
     silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
-    # times that a sentence was cited as a whole, since it has no proposition, or one that shares no
-    # word with it
+    # propositions in whose place the whole sentence was the query, since they are a fallback or
+    # share no word with it; a sentence may count several times
     whole: int = 0
     below_margin: int = 0  # claims without a citation because of `min_margin`
 
@@ -427,21 +427,19 @@ class _AnswerCiter:
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
-            is_whole = "fallback" in proposition.metadata
-            spans = whole
             if self._prop_cite.method == "bare proposition":
                 spans = align(proposition.text, sentence) or whole
                 alone = QueryScorer(self._ranker.encoder, proposition.text, self._ranker.alpha)
                 yield proposition.text, spans, alone
                 continue
-            if not is_whole:
+            part = None
+            if "fallback" not in proposition.metadata:
                 spans = align(proposition.text, sentence)
-            part = scorer.limited_to(spans)
+                part = scorer.limited_to(spans)
             if part is None:
-                is_whole = True
                 spans = whole
                 part = scorer.limited_to(whole)
-            self._counts["whole"] += is_whole
+                self._counts["whole"] += 1
             if part is not None and tuple(spans) not in distinct:
                 distinct.add(tuple(spans))
                 yield proposition.text, spans, part

@@ -443,7 +443,7 @@ def as_passage(passage: Unit | Document | str) -> Unit:
             section=passage.section,
             metadata=passage.metadata,
         )
-    if passage.end - passage.start != len(passage.text):
+    if not passage.is_text_at_span():
         raise InvalidInputError(
             f"expected passages whose text is at their span, got the {passage.granularity} "
             f"{passage.text!r:.60} at {passage.start}–{passage.end}: give the passage that it "

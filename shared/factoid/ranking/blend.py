@@ -30,7 +30,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.ranking.columns import Columns, Groups, Ids, Mask, View
+from factoid.ranking.columns import Columns, Grouping, Ids, Mask, View
 from factoid.ranking.scale import Scale
 from factoid.units import Granularity
 from factoid.vectors.lexical import LexicalIndex
@@ -63,6 +63,7 @@ class Weights:
         InvalidInputError: A weight is out of range.
     """
 
+    # Chosen on several sets of questions: docs/ranking.md, "The default score"
     passage: float = 0.25
     lexical: float = 0.33
 
@@ -105,7 +106,7 @@ class _Channel(NamedTuple):
     view: View
     weight: float  # in the score of a passage
     gives_matches: bool  # its units may be found
-    units: Groups  # by passage
+    units: Grouping  # by passage
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
 
 
@@ -204,6 +205,16 @@ def _plan(
     closed: Ids | None,
 ) -> list[_Planned]:
     """Return the channels of vectors, that of passages last.
+
+    A plan with a filter, for passages and propositions:
+
+        channel        units                                weight        gives matches
+        propositions   those that pass                      1 - α         yes
+        passages       those that pass                      0             yes
+        passages       all over units that pass, not closed α             no
+
+    The second is left out where passages are not compared. Without a filter the last two are one.
+    The weights are shares of `dense_weight`.
 
     Args:
         views: The compared granularities.
@@ -466,7 +477,7 @@ class _Ranking:
         if len(passages) == len(best):
             return passages
         for view, which, positions, scores in self._units(number, best):
-            passage_rows = view.columns.parents[positions]
+            passage_rows = view.columns.passages[positions]
             at = np.flatnonzero(~membership(passage_rows, closed))
             passages = _firsts(chosen[which[at]], passage_rows[at], scores[at]) | passages
         return passages
@@ -488,13 +499,19 @@ class _Ranking:
         Shape: (passages,).
         """
         if self.parents == "unit":
-            gives_matches = [channel.gives_matches for channel in self.channels]
-            return self._blended(np.fmax.reduce(best_scores[gives_matches]), best_scores)
-        weights = np.array([[channel.weight] for channel in self.channels], np.float32)
+            return self._best_unit_scores(best_scores)
         if self._has_context and self.channels[-1].weight:
-            # A passage is one of its own units.
-            nearest = np.fmax(best_scores, best_scores[-1])
-            best_scores = np.where(np.isnan(best_scores), np.nan, nearest)
+            best_scores = _with_passage_as_unit(best_scores)
+        return self._weighted_mean(best_scores)
+
+    def _best_unit_scores(self, best_scores: Vectors) -> Vectors:
+        """Return the score of the best unit in each passage, blended with its passage's."""
+        gives_matches = [channel.gives_matches for channel in self.channels]
+        return self._blended(np.fmax.reduce(best_scores[gives_matches]), best_scores)
+
+    def _weighted_mean(self, best_scores: Vectors) -> Vectors:
+        """Return the mean of the known best scores of each passage, by the channels' weights."""
+        weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         is_known = ~np.isnan(best_scores)
         if is_known.all():
             return np.asarray((weights * best_scores).sum(axis=0))
@@ -521,9 +538,9 @@ class _Ranking:
         return self.channels[-1].view.granularity is Granularity.PASSAGE
 
     def _order(self, totals: Vectors) -> Ids:
-        """Return the best passages, best first.
+        """Return at least the k best passages, best first, or all if there are fewer.
 
-        At least k, or one of each of at least k documents, or all.
+        Where documents are ranked, these are the best passages of at least k of them.
         """
         count = self.k
         while True:
@@ -539,9 +556,10 @@ class _Ranking:
             count *= _FACTOR
 
     def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
-        """Yield the units of some parents that may be found.
+        """Yield the units of some parents that may be found, one channel at a time.
 
-        Their view, numbers of their parents, positions and scores.
+        Each time these are the view, and for each unit the number of its parent in `best`, its
+        position in the view's columns, and its score.
         """
         for channel in self.channels:
             if not channel.gives_matches:
@@ -605,6 +623,15 @@ class _Ranking:
                     score_parts = _named(names, values, word_score)
                     groups[row] = Group(row, total, (Scored(row, values[0]),), score_parts)
         return sorted(groups.values(), key=_by_score)[: self.k]
+
+
+def _with_passage_as_unit(best_scores: Vectors) -> Vectors:
+    """Return the best scores where a passage, the last channel, is one of its own units.
+
+    What is not known stays so.
+    """
+    nearest = np.fmax(best_scores, best_scores[-1])
+    return np.asarray(np.where(np.isnan(best_scores), np.nan, nearest))
 
 
 def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:

@@ -31,7 +31,7 @@ _SPARSE = 4
 _WIDER = 4  # times as many vectors, where an index found too few
 
 
-class Groups(NamedTuple):
+class Grouping(NamedTuple):
     """Positions in a column, grouped by value."""
 
     positions: Ids  # sorted by value, equal ones ascending. Shape: (n,)
@@ -64,13 +64,13 @@ class Groups(NamedTuple):
         counts = np.where(places >= 0, self.bounds[places + 1] - starts, 0)
         return ranges(starts, counts)
 
-    def within(self, keys: Ids) -> Groups:
+    def within(self, keys: Ids) -> Grouping:
         """Return the groups that have these keys, ascending."""
         if np.array_equal(keys, self.keys):
             return self
         places, which = self.find(keys)
         starts = starts_of_runs(which)
-        return Groups(self.positions[places], np.append(starts, len(places)), keys[which[starts]])
+        return Grouping(self.positions[places], np.append(starts, len(places)), keys[which[starts]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +81,9 @@ class Columns:
     index into these arrays; a mask holds one boolean for each.
     """
 
-    vectors: Ids  # ids of vectors, as in the index
+    vector_ids: Ids  # as in the index
     rows: Ids  # of the units
-    parents: Ids  # rows of their passages; the own row of a passage, and of a unit without one
+    passages: Ids  # rows of their passages; the own row of a passage, and of a unit without one
     documents: Ids  # rows of their documents
     metadata: Ids  # rows of their metadata
 
@@ -135,7 +135,7 @@ class Columns:
 
         Ascending, each once.
         """
-        vectors = self.vectors
+        vectors = self.vector_ids
         if mask is not None:
             vectors = vectors[mask]
         return vectors[starts_of_runs(vectors)]
@@ -147,8 +147,8 @@ class Columns:
         """
         bounds = self._bounds_of_vectors
         if bounds is None:
-            starts = np.searchsorted(self.vectors, ids, "left")
-            ends = np.searchsorted(self.vectors, ids, "right")
+            starts = np.searchsorted(self.vector_ids, ids, "left")
+            ends = np.searchsorted(self.vector_ids, ids, "right")
             return ranges(starts, ends - starts)
         last = len(bounds) - 2  # has no units
         known = np.minimum(ids, last)
@@ -162,10 +162,10 @@ class Columns:
 
         To look a number of ids up is several times as fast as to search for them.
         """
-        last = int(self.vectors[-1]) if len(self) else -1
+        last = int(self.vector_ids[-1]) if len(self) else -1
         if last >= _SPARSE * len(self):
             return None
-        counts = np.bincount(self.vectors, minlength=last + 2)
+        counts = np.bincount(self.vector_ids, minlength=last + 2)
         return np.concatenate([[0], np.cumsum(counts)])
 
     def values(self, parents: str) -> Ids:
@@ -173,16 +173,16 @@ class Columns:
 
         The row of itself, its passage or its document.
         """
-        return {"unit": self.rows, "passage": self.parents, "document": self.documents}[parents]
+        return {"unit": self.rows, "passage": self.passages, "document": self.documents}[parents]
 
-    def by(self, parents: str) -> Groups:
+    def by(self, parents: str) -> Grouping:
         """Return the units grouped by their parents."""
         if parents not in self._groups:
-            self._groups[parents] = Groups.of(self.values(parents))
+            self._groups[parents] = Grouping.of(self.values(parents))
         return self._groups[parents]
 
     @cached_property
-    def _groups(self) -> dict[str, Groups]:
+    def _groups(self) -> dict[str, Grouping]:
         return {}
 
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
@@ -201,28 +201,28 @@ class View:
     granularity: Granularity
     index: VectorIndex  # finds vectors by id; each distinct vector once
     columns: Columns  # which units have those vectors
-    exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
+    vectors_of: Callable[[Ids], Vectors]  # exact vectors of ids. Shapes: (n,) to (n, dim)
     allowed: Mask | None = None  # units that the filter allows; None for all
     # how wide an approximate index searches (`nprobe`, `efSearch`)
     parameters: Mapping[str, Any] | None = None
 
     @cached_property
-    def units(self) -> Groups:
+    def units(self) -> Grouping:
         """The allowed units by passage."""
         if self.allowed is None:
             return self.columns.by("passage")
-        return Groups.of(self.columns.parents, np.flatnonzero(self.allowed))
+        return Grouping.of(self.columns.passages, np.flatnonzero(self.allowed))
 
-    def within(self, keys: Ids) -> Groups:
+    def within(self, keys: Ids) -> Grouping:
         """Return the allowed units of some passages, ascending."""
         groups = self.columns.by("passage").within(keys)
         if self.allowed is None:
             return groups
-        return Groups.of(self.columns.parents, groups.positions[self.allowed[groups.positions]])
+        return Grouping.of(self.columns.passages, groups.positions[self.allowed[groups.positions]])
 
     def is_small(self) -> bool:
         """Return whether all allowed units are scored, although the index may not be exact."""
-        if self.index.exact:
+        if self.index.is_exact:
             return True
         few = _FEW_READ
         if self.index.ability.holds_vectors:
@@ -236,9 +236,9 @@ class View:
 
         Shapes: (queries, dim) and (units,) to (queries, units).
         """
-        if not self.index.exact or len(positions) * _SCATTERED < self.columns.rows.size:
-            return gathered_products(queries, self.columns.vectors[positions], self.exact)
-        scores = self.index.scores(queries, self.columns.vectors)
+        if not self.index.is_exact or len(positions) * _SCATTERED < self.columns.rows.size:
+            return gathered_products(queries, self.columns.vector_ids[positions], self.vectors_of)
+        scores = self.index.scores(queries, self.columns.vector_ids)
         if len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all():
             return scores  # of all units, in order
         return scores.take(positions, axis=1)
@@ -253,7 +253,7 @@ class View:
         """
         marks = None
         if self.allowed is not None:
-            marks = self.index.marks(self.columns.vectors, self.allowed)
+            marks = self.index.marks(self.columns.vector_ids, self.allowed)
         count = k
         if self.index.lossy:
             count = candidates(k)
@@ -278,7 +278,7 @@ class View:
         The id -1 is none. Shapes: (at most k,).
         """
         candidate_ids = ids[ids >= 0]
-        [scores] = gathered_products(query[None], candidate_ids, self.exact)
+        [scores] = gathered_products(query[None], candidate_ids, self.vectors_of)
         best = best_first(scores, candidate_ids)[:k]
         return scores[best], candidate_ids[best]
 
@@ -312,7 +312,7 @@ class View:
                 elif alone and parents == "passage":
                     passages[number] = np.array(best[:k], np.int64)
                 else:
-                    passages[number] = self.columns.parents[positions]
+                    passages[number] = self.columns.passages[positions]
             pending = np.array(short, np.int64)
             count *= _WIDER
             best_of *= _WIDER

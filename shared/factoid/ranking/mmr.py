@@ -35,7 +35,7 @@ def diverse_groups(
         units = view.columns.by("unit")
         places, which = units.find(rows)
         if len(places):
-            vectors[which] = view.exact(view.columns.vectors[units.positions[places]])
+            vectors[which] = view.vectors_of(view.columns.vector_ids[units.positions[places]])
     chosen = diverse_places(vectors, query, k, lambda_mult=lambda_mult)
     return [groups[place] for place in chosen]
 

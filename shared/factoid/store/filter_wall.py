@@ -135,7 +135,7 @@ def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Colum
     closing = ~membership(mixed.metadata, passing)
     if not closing.any():
         return mixed.rows[:0]
-    under = mixed.parents != mixed.rows
+    under = mixed.passages != mixed.rows
     harmless = harmless_rows(snapshot.connection, condition, mixed.metadata[closing & under])
     closing &= ~(under & membership(mixed.metadata, harmless))
     groups = mixed.by("passage")

@@ -23,11 +23,11 @@ from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.snapshot import NO_DIGEST
 from factoid.store.database.transaction import Selection
-from factoid.store.encoding import aencode, encode, reusable_vectors
 from factoid.store.language import notice_language
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
+from factoid.store.unit_vectors import aencode, encode, reusable_vectors
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
 

@@ -33,6 +33,7 @@ from factoid.store.indexes.build import (
 from factoid.store.indexes.live import LiveIndexes
 from factoid.store.options import SearchOptions
 from factoid.store.settings import (
+    AUTO_TEMPLATE,
     DEFAULT_GRANULARITIES,
     GRANULARITIES,
     Settings,
@@ -41,7 +42,7 @@ from factoid.store.settings import (
 )
 from factoid.store.sources import Source
 from factoid.units import Granularity, Unit
-from factoid.vectors import AUTO, Similarity
+from factoid.vectors import Similarity
 from factoid.vectors.gpu import check_device
 
 
@@ -238,7 +239,7 @@ def open_store(
     if dtype not in (None, "float32", "float16"):
         raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
     template = None
-    if embed_template != AUTO:
+    if embed_template != AUTO_TEMPLATE:
         template = check_template(embed_template)
     keys = None
     if embed_metadata is not None:
@@ -272,8 +273,13 @@ def open_store(
     builders: dict[str, Builder] = dict.fromkeys(encoded, vectors)
     builders[MIXED_PASSAGES] = MixedPassagesBuilder()
     builders[LEXICAL] = LexicalBuilder(settings.language)
-    indexes = LiveIndexes(connections, builders, progress=progress)
-    return OpenedStore(
+    opened: OpenedStore
+
+    def check_vectors(snapshot: Snapshot) -> None:
+        check_identity(snapshot, "was opened with", **opened.identity)
+
+    indexes = LiveIndexes(connections, builders, check_vectors=check_vectors, progress=progress)
+    opened = OpenedStore(
         connections=connections,
         indexes=indexes,
         encoder=encoder,
@@ -287,6 +293,7 @@ def open_store(
         progress=progress,
         named_language=language is not None,
     )
+    return opened
 
 
 def _named_granularities(granularities: Sequence[str] | None) -> tuple[Granularity, ...]:

@@ -272,7 +272,7 @@ class SearchOptions:
         """Whether token vectors of an encoder rank the best passages again."""
         return self.rerank == BY_TOKENS or isinstance(self.rerank, TokenVectorEncoder)
 
-    def blend(self, default: Weights, *, has_texts: bool) -> Weights:
+    def checked_weights(self, default: Weights, *, has_texts: bool) -> Weights:
         """Return the weight of each channel; reject a weight of words that cannot be searched."""
         weights = self.weights or default
         requested = self.weights is not None

@@ -66,7 +66,7 @@ def reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
     stored = None  # the granularity of the stored units to rank
     if granularity in store.granularities and granularity is not Granularity.PASSAGE:
         stored = granularity
-    candidates = store.indexes.at(queries.indexes, partial(_candidates, queries, stored))
+    candidates = store.indexes.with_current(queries.indexes, partial(_candidates, queries, stored))
     ranked = []
     for text, hits in zip(texts, candidates.hits, strict=True):
         ranked.append(
@@ -93,7 +93,7 @@ def with_expansion(
     for name in queries.indexes:
         if name == MIXED_PASSAGES:
             mixed.append(name)
-    return store.indexes.at(mixed, partial(_expanded, queries, results))
+    return store.indexes.with_current(mixed, partial(_expanded, queries, results))
 
 
 def _expanded(
@@ -332,7 +332,7 @@ def _placed(passage: Unit, embed_metadata: Sequence[str]) -> Unit:
         passage = replace(
             passage, title=with_heading(heading, with_metadata("{text}", embed_metadata))
         )
-    if passage.end - passage.start != len(passage.text):
+    if not passage.is_text_at_span():
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE, payload="")
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, compress
-from typing import Self
 
 import numpy as np
 
@@ -57,47 +56,46 @@ class Queries:
     weights: Weights
     indexes: Sequence[str]  # names of the indexes that are needed
 
-    @classmethod
-    def of(
-        cls,
-        store: OpenedStore,
-        texts: Sequence[str] | None,
-        vectors: Vectors | None,
-        k: int,
-        options: SearchOptions,
-    ) -> Self:
-        """Return checked queries, encoding the texts if no vectors are given."""
-        condition = None
-        if options.filter is not None:
-            condition = to_condition(options.filter)
-        present: Sequence[Granularity] = store.granularities
-        if not options.granularity:
-            present = _present(store)
-        granularities = store.compared_granularities(options, present)
-        k = whole_number("k", k)
-        for text in texts or ():
-            check_text(text, "query")
-        weights = options.blend(store.weights, has_texts=texts is not None)
-        if weights.lexical == 1:
-            vectors = None
-        elif vectors is None:
-            vectors = _encoded(store, texts or ())
 
-        indexes: list[str] = []
-        if vectors is not None:
-            indexes += granularities
-            if weights.passage and Granularity.PASSAGE in store.granularities:
-                indexes.append(Granularity.PASSAGE)
-        if weights.lexical:
-            indexes.append(LEXICAL)
-        if condition is not None:
-            indexes.append(MIXED_PASSAGES)
-        needed = list(dict.fromkeys(indexes))
-        return cls(vectors, texts, k, options, condition, granularities, weights, needed)
+def prepare_queries(
+    store: OpenedStore,
+    texts: Sequence[str] | None,
+    vectors: Vectors | None,
+    k: int,
+    options: SearchOptions,
+) -> Queries:
+    """Check queries, and encode the texts if no vectors are given."""
+    condition = None
+    if options.filter is not None:
+        condition = to_condition(options.filter)
+    present: Sequence[Granularity] = store.granularities
+    if not options.granularity:
+        present = _present(store)
+    granularities = store.compared_granularities(options, present)
+    k = whole_number("k", k)
+    for text in texts or ():
+        check_text(text, "query")
+    weights = options.checked_weights(store.weights, has_texts=texts is not None)
+    if weights.lexical == 1:
+        vectors = None
+    elif vectors is None:
+        vectors = _encode_texts(store, texts or ())
+
+    indexes: list[str] = []
+    if vectors is not None:
+        indexes += granularities
+        if weights.passage and Granularity.PASSAGE in store.granularities:
+            indexes.append(Granularity.PASSAGE)
+    if weights.lexical:
+        indexes.append(LEXICAL)
+    if condition is not None:
+        indexes.append(MIXED_PASSAGES)
+    needed = list(dict.fromkeys(indexes))
+    return Queries(vectors, texts, k, options, condition, granularities, weights, needed)
 
 
-def _encoded(store: OpenedStore, texts: Sequence[str]) -> Vectors:
-    """Return the vectors of queries. Shape: (n, dim)."""
+def _encode_texts(store: OpenedStore, texts: Sequence[str]) -> Vectors:
+    """Run the encoder of a store on queries. Shape: (n, dim)."""
     if store.encoder is None:
         raise InvalidInputError(
             "this store has no encoder: use search_by_vector, or give UnitStore an encoder"
@@ -134,7 +132,7 @@ def search(store: OpenedStore, queries: Queries) -> list[list[Hit]]:
         wall = wall_of(queries, snapshot, states)
         return search_snapshot(queries, wall, snapshot, states)
 
-    return store.indexes.at(queries.indexes, work)
+    return store.indexes.with_current(queries.indexes, work)
 
 
 def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
@@ -507,7 +505,7 @@ def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit
     within: list[Unit] = []
     after: list[Unit] = []
     for passage in passages:
-        if passage.end - passage.start != len(passage.text):
+        if not passage.is_text_at_span():
             continue  # the place of a framework's node may be unknown
         for sentence in split_sentences(replace(passage, payload="")):
             if sentence.end <= unit.start:
@@ -581,7 +579,7 @@ def passages_around(
     if not units:
         return []
     [unit] = units
-    if not unit.end:  # the place of a framework's node may be unknown
+    if not unit.has_place:  # the place of a framework's node may be unknown
         return passing([unit.parent_id]) or units
     span = (unit.start, unit.end)
     passages = snapshot.neighbours(unit.document_id, Granularity.PASSAGE, *span, count)

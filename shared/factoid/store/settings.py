@@ -22,6 +22,9 @@ GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSIT
 DEFAULT_GRANULARITIES = (Granularity.PASSAGE, Granularity.PROPOSITION)
 """What a store encodes and searches if it is not told."""
 
+AUTO_TEMPLATE = "auto"
+"""The template that a store was filled with; in an empty one, the default."""
+
 _ADVICE = {
     "late_chunking": " It is late_chunking of UnitStore",
     "encoder": (

@@ -54,7 +54,7 @@ def token_reranked_search(store: OpenedStore, queries: Queries) -> list[list[Hit
     if not isinstance(encoder, TokenVectorEncoder):
         encoder = token_vector_encoder(store.encoder)
     template = store.template
-    candidates = store.indexes.at(queries.indexes, partial(_candidates, queries))
+    candidates = store.indexes.with_current(queries.indexes, partial(_candidates, queries))
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []
     for text, pairs in zip(queries.texts, candidates, strict=True):

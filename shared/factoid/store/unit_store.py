@@ -23,7 +23,6 @@ from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, check_units
-from factoid.store.encoding import encode
 from factoid.store.filter_wall import MIXED_PASSAGES
 from factoid.store.ingest import (
     AddReport,
@@ -37,14 +36,15 @@ from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
 from factoid.store.search import (
-    Queries,
     allowed_ids,
     allowed_units,
     open_document_ids,
     passages_around,
+    prepare_queries,
     search,
     stored_by_id,
 )
+from factoid.store.settings import AUTO_TEMPLATE
 from factoid.store.sources import Sources
 from factoid.store.token_cache import TokenVectorCache
 from factoid.store.token_rerank import token_reranked_search
@@ -52,13 +52,14 @@ from factoid.store.transfer.copies import copy_over, copy_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
+from factoid.store.unit_vectors import encode
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import TuneRow, WeightsReport, tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Hit, Metadata, Unit, whole_number
-from factoid.vectors import AUTO, Similarity
+from factoid.vectors import Similarity
 
 
 class UnitStore:
@@ -122,7 +123,7 @@ class UnitStore:
         encoder: Encoder | None,
         granularities: Sequence[str] | None = None,
         embed_metadata: Sequence[str] | None = None,
-        embed_template: str | None = AUTO,
+        embed_template: str | None = AUTO_TEMPLATE,
         late_chunking: bool | None = None,
         index: str | Mapping[str, str] | None = None,
         similarity: str | None = None,
@@ -198,7 +199,7 @@ class UnitStore:
 
     def encodes_queries(self, options: SearchOptions) -> bool:
         """Return whether a search needs the vector of its query; words alone do without."""
-        return options.blend(self.weights, has_texts=True).lexical < 1
+        return options.checked_weights(self.weights, has_texts=True).lexical < 1
 
     @property
     def progress(self) -> bool | None:
@@ -243,7 +244,7 @@ class UnitStore:
         try:
             indexes.save()
         finally:
-            indexes.alone(self.opened.connections.close)
+            indexes.exclusively(self.opened.connections.close)
 
     def refresh(self, *, progress: bool | None = None) -> None:
         """Update the indexes and write them now, so that the next search finds them ready."""
@@ -308,7 +309,10 @@ class UnitStore:
         Raises:
             InvalidInputError: Metadata does not survive JSON, an option is out of range, or a
                 propositionizer lacks the `name` that a cache needs.
-            StoreError: The store is closed or read-only, or writing fails.
+            StoreError: The store is closed or read-only, or writing fails. After this or any other
+                error, also one of the encoder or the iterable, the documents of earlier commits
+                stay. They are not listed: add the same documents again, and those that are there
+                are skipped.
         """
         recipe = self._recipe(
             propositionizer,
@@ -484,7 +488,7 @@ class UnitStore:
             with self.opened.connections.reading() as snapshot:
                 return snapshot.ids()
         work = partial(allowed_ids, to_condition(filter), None)
-        return self.opened.indexes.at([MIXED_PASSAGES], work)
+        return self.opened.indexes.with_current([MIXED_PASSAGES], work)
 
     def get(
         self,
@@ -501,7 +505,7 @@ class UnitStore:
         """
         if filter is not None:
             work = partial(allowed_units, to_condition(filter), ids, documents)
-            return self.opened.indexes.at([MIXED_PASSAGES], work)
+            return self.opened.indexes.with_current([MIXED_PASSAGES], work)
         with self.opened.connections.reading() as snapshot:
             return stored_by_id(snapshot, ids, documents=documents)
 
@@ -525,7 +529,7 @@ class UnitStore:
         if filter is not None:
             condition = to_condition(filter)
         work = partial(passages_around, condition, unit_id, count)
-        return self.opened.indexes.at([MIXED_PASSAGES], work)
+        return self.opened.indexes.with_current([MIXED_PASSAGES], work)
 
     def document_ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
         """Return the ids of documents whose texts are stored, oldest first.
@@ -536,7 +540,7 @@ class UnitStore:
             with self.opened.connections.reading() as snapshot:
                 return snapshot.document_ids_with_texts()
         work = partial(open_document_ids, to_condition(filter))
-        return self.opened.indexes.at([MIXED_PASSAGES], work)
+        return self.opened.indexes.with_current([MIXED_PASSAGES], work)
 
     def encodes(self, unit: Unit) -> bool:
         """Return whether a unit gets a vector.
@@ -917,7 +921,7 @@ class UnitStore:
     ) -> list[list[Hit]]:
         """Check the options, and search by the blended score or with the reranker they name."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
-        queries = Queries.of(self.opened, texts, vectors, k, SearchOptions(**options))
+        queries = prepare_queries(self.opened, texts, vectors, k, SearchOptions(**options))
         if queries.options.by_tokens:
             return token_reranked_search(self.opened, queries)
         if queries.options.rerank is not None:

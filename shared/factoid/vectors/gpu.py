@@ -121,7 +121,7 @@ def to_gpu(
     if not numbers:
         return index
     there = copy(index)
-    there.exact = False
+    there.is_exact = False
     # A card adds in another order, so that its scores differ in their last digits, and two near
     # each other may change places: the best are scored again.
     there.lossy = True

@@ -108,11 +108,11 @@ class VectorIndex:
         self.dim = dim
         self.kind = kind
         self.similarity = Similarity(similarity)
-        self.exact = kind == EXACT  # `scores` has the inner products with all vectors
+        self.is_exact = kind == EXACT  # `scores` has the inner products with all vectors
         # More vectors than wanted should be found, to be scored again exactly.
         self.lossy = self.ability.lossy
         self.content = _content  # a `Matrix` if it is exact, else a FAISS index
-        if _content is None and self.exact:
+        if _content is None and self.is_exact:
             self.content = Matrix(np.empty((0, dim), np.float32))
         elif _content is None:
             self.content = make(kind, dim)

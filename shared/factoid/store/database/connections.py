@@ -95,7 +95,7 @@ class Connections:
 
         Waits for the writes of other threads and processes.
         """
-        with self.alone() as connection:
+        with self.outside_transaction() as connection:
             self._check_place()
             with committing(connection):
                 yield connection
@@ -117,7 +117,7 @@ class Connections:
             self.vector_files.sweep(Snapshot(connection, self.vector_files).meta.get("vectors"))
 
     @contextmanager
-    def alone(self) -> Iterator[sqlite3.Connection]:
+    def outside_transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection outside of any transaction, for VACUUM and backups."""
         with at_work(), self._lock:
             try:

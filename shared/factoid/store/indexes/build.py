@@ -98,7 +98,7 @@ class VectorBuilder:
         count = len(state.columns)
         if count:
             evenly = np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)
-            ids, places = np.unique(state.columns.vectors[evenly], return_inverse=True)
+            ids, places = np.unique(state.columns.vector_ids[evenly], return_inverse=True)
             vectors = snapshot.vectors(ids)[places]
             state.scale = Scale.of(normalized(vectors, self.settings.similarity))
 
@@ -121,7 +121,7 @@ class VectorBuilder:
         sizes = (count, int(count * _MARGIN))
         kinds = {self._kind(state.name, size, index.dim) for size in sizes}
         has_outgrown = count > _GROWN * max(state.built_for, 1)
-        if index.kind not in kinds or (has_outgrown and not index.exact):
+        if index.kind not in kinds or (has_outgrown and not index.is_exact):
             return False
         index.remove(change.removed)
         with _bar(state, len(change.added), progress) as bar:
@@ -248,7 +248,7 @@ class MixedPassagesBuilder:
             return
         before = state.columns
         above = np.union1d(changed, passages)
-        stale = membership(before.rows, changed) | membership(before.parents, above)
+        stale = membership(before.rows, changed) | membership(before.passages, above)
         state.columns = before.replaced(before.rows[stale], snapshot.mixed_passages(passages))
 
     def write(self, state: IndexState, path: Path) -> None:
@@ -346,7 +346,7 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
     if not len(rows) and not len(units):
         return _Change(np.empty(0, np.int64), np.empty(0, np.int64), before)
     after = before.replaced(rows, units)
-    touched = np.union1d(before.vectors[membership(before.rows, rows)], units.vectors)
+    touched = np.union1d(before.vector_ids[membership(before.rows, rows)], units.vector_ids)
     # By binary search: few vectors are looked up among many.
     in_old = _occur(touched, before)
     in_new = _occur(touched, after)

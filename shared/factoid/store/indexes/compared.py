@@ -75,7 +75,7 @@ def changed_units(
 
 def _check_alone(snapshot: Snapshot, columns: Columns) -> None:
     """Raise DamagedRowError if units are not found under a passage that is there."""
-    alone = columns.rows[columns.rows == columns.parents]
+    alone = columns.rows[columns.rows == columns.passages]
     if not len(alone):
         return
     sql = f"""SELECT id FROM units NOT INDEXED WHERE granularity = 'passage' AND (id, document) IN
@@ -93,7 +93,7 @@ def _with_substitutes(
     any unit of the granularity.
     """
     passages, owners, vectors, metadata = snapshot.passage_vectors(documents)
-    lacking = ~membership(passages, columns.parents)
+    lacking = ~membership(passages, columns.passages)
     if documents is None:
         documents = snapshot.all_document_rows()
     bare = documents[~membership(documents, columns.documents)]
@@ -102,9 +102,9 @@ def _with_substitutes(
         return columns
     among = {"documents": to_array(incomplete.tolist())}
     others = snapshot.unit_columns(SUBSTITUTES[granularity], _OF_DOCUMENTS, among)
-    in_passage = membership(others.parents, passages[lacking])
-    in_bare_document = (others.parents == others.rows) & membership(others.documents, bare)
+    in_passage = membership(others.passages, passages[lacking])
+    in_bare_document = (others.passages == others.rows) & membership(others.documents, bare)
     substitutes = others.stacked()[:, in_passage | in_bare_document]
-    whole = lacking & (vectors >= 0) & ~membership(passages, others.parents)
+    whole = lacking & (vectors >= 0) & ~membership(passages, others.passages)
     themselves = np.stack([vectors, passages, passages, owners, metadata])[:, whole]
     return Columns.of(np.hstack([columns.stacked(), substitutes, themselves]))

@@ -18,6 +18,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.build import Builder
 from factoid.store.indexes.state import IndexState
+from factoid.store.settings import GRANULARITIES
 from factoid.vectors import sweep
 
 T = TypeVar("T")
@@ -42,8 +43,19 @@ class LiveIndexes:
         connections: Connections,
         builders: Mapping[str, Builder],
         *,
+        check_vectors: Callable[[Snapshot], None],
         progress: bool | None = None,
     ) -> None:
+        """Hold no index yet.
+
+        Args:
+            connections: Those of the database.
+            builders: What builds each index, by its name.
+            check_vectors: Called with each new generation before an index of vectors is updated to
+                it. It raises if they were made in another way than the vectors of queries here.
+            progress: Whether updates show a progress bar.
+        """
+        self._check_vectors = check_vectors
         self._progress = progress
         self._connections = connections
         self._builders = dict(builders)
@@ -53,7 +65,7 @@ class LiveIndexes:
 
     def _make_locks(self) -> None:
         self._gate = threading.RLock()  # of the thread that works alone
-        self._alone: int | None = None  # that thread
+        self._exclusive_thread: int | None = None  # that thread
         # Each search holds the one of its thread.
         self._stripes = [threading.RLock() for _ in range(_STRIPES)]
 
@@ -77,7 +89,7 @@ class LiveIndexes:
                 self._builders[name] = builder
                 self.states[name] = IndexState(name)
 
-        self.alone(added)
+        self.exclusively(added)
 
     def replace(self, name: str, builder: Builder) -> None:
         """Build an index in another way from now on."""
@@ -86,9 +98,11 @@ class LiveIndexes:
             self._builders[name] = builder
             self.states[name] = IndexState(name)
 
-        self.alone(replaced)
+        self.exclusively(replaced)
 
-    def at(self, names: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
+    def with_current(
+        self, names: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]
+    ) -> T:
         """Do some work with a snapshot and the up-to-date indexes of these names.
 
         Meanwhile no index changes here.
@@ -101,7 +115,7 @@ class LiveIndexes:
         # at the gate and tries again.
         while True:
             with at_work(), stripe:
-                if self._alone in (None, threading.get_ident()):
+                if self._exclusive_thread in (None, threading.get_ident()):
                     # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
                         states = [self.states[name] for name in names]
@@ -115,17 +129,17 @@ class LiveIndexes:
             with self._gate:  # until the work that is done alone has ended
                 pass
         if damage is not None:
-            self.alone(partial(self._doubt, *damage))
-        return self._refreshed(names, work)
+            self.exclusively(partial(self._doubt, *damage))
+        return self._with_updated(names, work)
 
-    def alone(self, work: Callable[[], T]) -> T:
+    def exclusively(self, work: Callable[[], T]) -> T:
         """Do some work while nobody searches here, and no index is changed or written.
 
-        Do not call it from `at`.
+        Do not call it from `with_current`.
         """
         with at_work(), self._gate:
             try:
-                self._alone = threading.get_ident()
+                self._exclusive_thread = threading.get_ident()
                 for stripe in self._stripes:
                     # Earlier searches have ended; one that begins now sees that a thread works
                     # alone.
@@ -133,19 +147,19 @@ class LiveIndexes:
                         pass
                 return work()
             finally:
-                self._alone = None
+                self._exclusive_thread = None
 
     def refresh(self, *, progress: bool | None = None) -> None:
         """Update all indexes."""
         for name in list(self.states):
-            self._refreshed([name], lambda *_: None, progress=progress)
+            self._with_updated([name], lambda *_: None, progress=progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files.
 
         One that cannot be written is rebuilt later.
         """
-        self.alone(self._save)
+        self.exclusively(self._save)
 
     def forget(self) -> None:
         """Drop what is in memory; files stay."""
@@ -154,9 +168,9 @@ class LiveIndexes:
             empty = {name: IndexState(name) for name in self.states}
             self.states.update(empty)  # one operation, which Ctrl-C does not divide
 
-        self.alone(forget)
+        self.exclusively(forget)
 
-    def _refreshed(
+    def _with_updated(
         self,
         names: Sequence[str],
         work: Callable[[Snapshot, list[IndexState]], T],
@@ -165,17 +179,17 @@ class LiveIndexes:
     ) -> T:
         """Do some work alone with updated indexes."""
 
-        def refreshed() -> T:
+        def update_and_work() -> T:
             with self._connections.reading() as snapshot:
                 try:
-                    states = [self._refresh(name, snapshot, progress) for name in names]
+                    states = [self._updated(name, snapshot, progress) for name in names]
                     return work(snapshot, states)
                 except ChangedPieceError as error:
                     self._doubt(error, self.states[LEXICAL])
-                    states = [self._refresh(name, snapshot, progress) for name in names]
+                    states = [self._updated(name, snapshot, progress) for name in names]
                     return work(snapshot, states)
 
-        return self.alone(refreshed)
+        return self.exclusively(update_and_work)
 
     def _doubt(self, error: ChangedPieceError, words: IndexState) -> None:
         """Drop the index of words if its file turned out to be damaged.
@@ -190,13 +204,15 @@ class LiveIndexes:
             )
             self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
 
-    def _refresh(self, name: str, snapshot: Snapshot, progress: bool | None) -> IndexState:
+    def _updated(self, name: str, snapshot: Snapshot, progress: bool | None) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""
         state = self.states[name]
         builder = self._builders[name]
         folder = self._connections.path
         if state.generation == snapshot.generation:
             return state
+        if name in GRANULARITIES:
+            self._check_vectors(snapshot)
         if state.generation is None:
             stored = None
             if folder is not None:

@@ -32,9 +32,9 @@ from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_unit
-from factoid.store.encoding import encode
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import check_identity
+from factoid.store.unit_vectors import encode
 from factoid.units import Document, Granularity, Unit, document_unit
 
 Record = dict[str, Any]

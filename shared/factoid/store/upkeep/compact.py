@@ -24,7 +24,7 @@ def compact(store: OpenedStore, *, progress: bool | None = None) -> None:
                 "SELECT text FROM units WHERE granularity = 'passage'"
             )
             TokenVectorCache(store.path).keep_only(text for (text,) in texts)
-    with store.connections.alone() as connection:
+    with store.connections.outside_transaction() as connection:
         connection.execute("VACUUM")
         # Active readers keep the log from being emptied now; the next checkpoint then does it.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -21,7 +21,7 @@ from factoid.ranking import Weights
 from factoid.store.indexes.compared import compared_units
 from factoid.store.opened import OpenedStore
 from factoid.store.options import SearchOptions
-from factoid.store.search import Queries, search
+from factoid.store.search import prepare_queries, search
 from factoid.units import Granularity, Unit, check_text, whole_number
 from factoid.vectors import VectorIndex, check_kind, kinds_to_try, normalized
 from factoid.vectors.kinds import candidates
@@ -225,7 +225,7 @@ def tune_weights(
     ranks = np.zeros((len(choices), len(pairs)))
     for row, weights in zip(ranks, tracked(choices, show=progress, unit=" weights"), strict=True):
         options = SearchOptions(granularity=granularity, weights=weights)
-        results = search(store, Queries.of(store, texts, vectors, _DEPTH, options))
+        results = search(store, prepare_queries(store, texts, vectors, _DEPTH, options))
         for column, (hits, (_, answers)) in enumerate(zip(results, pairs, strict=True)):
             row[column] = next(
                 (1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)),

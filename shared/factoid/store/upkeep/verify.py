@@ -64,7 +64,7 @@ def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
         if store.path is not None and not problems:
             paths = [store.path / name for name in INDEXES]
             # No file is written meanwhile.
-            indexes = store.indexes.at(
+            indexes = store.indexes.with_current(
                 [], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)]
             )
         for name in indexes:

@@ -1,4 +1,4 @@
-"""Encode the units of a store: each text once, and none whose vector is known.
+"""Make the vectors of the units that are added: each text encoded once, and none that is known.
 
 With late chunking a sentence or proposition is encoded as a part of its passage, in one pass with
 it, else as a text under its heading.

@@ -50,6 +50,9 @@ WHOLE = [
     "We want every guest in the house to be able to report a problem and have it solved quickly by the staff.",
     "Our rules rest on the reports that we get from the guests: what we see and hear the guests of the house do.",
     "The desk uses some of the older lists to check that -- as long as the number of rooms does not change -- all guests will keep their old rooms.",
+    # a subject that says nothing of what it is one
+    "Some pumps include this filter in the standard package by default, while others may require additional parts.",
+    "For some guests the old hotel was a second home; others complained that it was cold and far too loud.",
     # comparisons and conditions
     "Whenever possible, new text should replace rather than add to the old text of the page.",
     "The sooner the parts arrive, the more time the team has to test the whole machine.",

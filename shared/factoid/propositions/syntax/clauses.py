@@ -31,6 +31,7 @@ from factoid.propositions.syntax.phrases import (
     agrees,
     content_words,
     copula,
+    is_stand_in,
     is_whole,
     nouns,
     repeatable,
@@ -700,6 +701,19 @@ def _is_entangled(tree: Tree, head: int, child: int) -> bool:
     return any(tree.tags[token] != "RB" or tree.lower[token] == "hence" for token in between)
 
 
+def _speaks_of_others(tree: Tree) -> bool:
+    """Return whether a clause beside the main one leaves out of what its subject is.
+
+    Such is "others need a filter"; "most of the pumps need a filter" is not.
+    """
+    for head, subject in enumerate(tree.subjects):
+        if subject is None or tree.deps[head] not in ("conj", "advcl", "parataxis"):
+            continue
+        if is_stand_in(tree, subject):
+            return True
+    return False
+
+
 def split_clauses(
     tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({})
 ) -> list[list[Item]]:
@@ -717,6 +731,7 @@ def split_clauses(
     doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     is_split = len(splitter.statements) > 1
+    doubtful |= _speaks_of_others(tree)
     if (is_split and doubtful) or loses_negation(tree, splitter.statements):
         return [list(range(len(tree.words)))]
     return splitter.statements

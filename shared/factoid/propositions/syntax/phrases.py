@@ -47,6 +47,9 @@ _ON_CONDITION = (
     ["in", "that", "case"],
 )
 _LIKE_BEFORE = (["the", "same"], ["the", "opposite"], ["the", "reverse"], ["the", "converse"])
+_STAND_INS = frozenset(
+    "another both each few former latter many most neither none other others several some".split()
+)
 _HOLDS = frozenset("goes applies apply holds happens is was".split())
 
 
@@ -206,6 +209,11 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
         finite |= is_finite
         length += len(text.split())
     return finite and length >= words and not _is_elliptic(tree, items)
+
+
+def is_stand_in(tree: Tree, subject: int) -> bool:
+    """Return whether a subject says nothing of what it is one, such as "others" and "some"."""
+    return tree.lower[subject] in _STAND_INS and tree.child(subject, "nmod", "obl") is None
 
 
 def rests_on_clause_before(tree: Tree, head: int) -> bool:

@@ -10,14 +10,19 @@ from typing import NamedTuple
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
-from factoid.propositions.syntax.phrases import RELATIVE_TAGS, rests_on_clause_before, stands_alone
+from factoid.propositions.syntax.phrases import (
+    RELATIVE_TAGS,
+    is_stand_in,
+    rests_on_clause_before,
+    stands_alone,
+)
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
 from factoid.propositions.syntax.tree import SUBJECT, Tree, load_parser, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 13  # raise when the same text may give other propositions
+VERSION = 14  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
@@ -158,7 +163,7 @@ def _announces(tree: Tree) -> bool:
 def _is_clause(tree: Tree) -> bool:
     """Return whether a part of a sentence is a clause with a subject that stands alone."""
     root_subject = tree.subjects[tree.root]
-    if not tree.is_clause(tree.root) or root_subject is None:
+    if not tree.is_clause(tree.root) or root_subject is None or is_stand_in(tree, root_subject):
         return False
     if tree.tags[0] in RELATIVE_TAGS:
         return False  # "what we see and hear"

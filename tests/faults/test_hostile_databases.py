@@ -167,3 +167,28 @@ def test_no_vector_is_written_where_no_file_ends(pristine, tmp_path):
         pytest.raises(StoreFormatError, match="last row of"),
     ):
         store.add_documents([Document("A gate of its own.")])
+
+
+@pytest.fixture
+def odd_id(tmp_path):
+    """Return a store of one document, of whose units one has an id that is no text."""
+    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+        store.add_documents([Document("It rains.", id="d1", metadata={"kind": "a"})])
+    with closing(sqlite3.connect(tmp_path / "store" / "units.sqlite")) as connection:
+        unit = connection.execute("SELECT min(row) FROM units").fetchone()
+        connection.execute("UPDATE units SET id = ? WHERE row = ?", [b"\xff\xfe", *unit])
+        connection.commit()
+    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+        yield store
+
+
+def test_an_id_that_is_no_text_is_deleted_with_its_document(odd_id):
+    odd_id.delete(["d1"])
+    assert odd_id.search("rain", 1) == []
+    assert odd_id.verify() == []
+
+
+def test_an_id_that_is_no_text_is_named_after_a_deletion_by_filter(odd_id):
+    odd_id.delete(filter={"kind": "a"})
+    with pytest.raises(StoreFormatError, match="damaged"):
+        odd_id.search("rain", 1)

@@ -292,8 +292,7 @@ class Transaction(Snapshot):
                 raise InvalidInputError("this filter has no condition: clear() deletes everything")
             passing = to_array(passing_rows(self.connection, selected.filter).tolist())
             sql = f"SELECT id FROM units WHERE metadata {AMONG}"  # noqa: S608
-            ids = self.values(sql, [passing])
-            return list(map(int, self.unit_rows(ids)))
+            return list(map(int, self.unit_rows(self._ids(sql, [passing]))))
         named = [*(selected.ids or ()), *(selected.document_ids or ())]
         sql = f"SELECT id FROM documents WHERE id {AMONG}"  # noqa: S608
         documents = self.values(sql, [to_array(named)])
@@ -323,7 +322,7 @@ class Transaction(Snapshot):
             return
         array = [json.dumps(rows)]
         sql = f"SELECT id FROM units WHERE row {AMONG}"  # noqa: S608
-        self._log_children(self.values(sql, array))
+        self._log_children(self._ids(sql, array))
         uses = ", ".join(_USES.values())
         sql = f"DELETE FROM units WHERE row {AMONG} RETURNING {uses}"  # noqa: S608
         removed = self.connection.execute(sql, array).fetchall()
@@ -577,6 +576,10 @@ class Transaction(Snapshot):
         changes = [(self._new_generation, row) for row in old]
         self.connection.executemany("INSERT INTO changes VALUES (?, ?)", changes)
         self._changed |= old
+
+    def _ids(self, sql: str, parameters: Sequence[object]) -> list[str]:
+        """Return stored ids, without what a damaged database holds in the place of one."""
+        return [value for value in self.values(sql, parameters) if isinstance(value, str)]
 
     def _log_children(self, parents: Sequence[str]) -> None:
         """Log the units under added or removed passages: their parent changes."""

@@ -129,3 +129,25 @@ def test_a_process_can_be_interrupted(process):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err.decode()) == (130, "factoid: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "typed"),
+    [
+        (["index", "notes"], "Missing option '--store'. Type: factoid index PATH… --store DIR"),
+        (["search", "facts"], "Missing argument 'QUESTION'. Type: factoid search STORE QUESTION"),
+        (
+            ["search", "--store", "facts", "Why?"],
+            "No such option: --store. Type: factoid search STORE QUESTION [OPTIONS]",
+        ),
+        (["mcp", "--store=facts"], "No such option: --store. Type: factoid mcp STORE… [OPTIONS]"),
+        (["store", "export", "facts"], "Missing argument 'FILE'."),
+    ],
+)
+def test_wrong_usage_is_told_what_to_type(capsys, monkeypatch, argv, typed):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert typed in err
+    assert "Possible" not in err

@@ -37,6 +37,9 @@ from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
 from factoid.terminal import wants_color
 
+# Typer has a Click of its own in newer versions, and names only this one of its errors of usage.
+_UsageError: Any = typer.BadParameter.__base__
+
 
 class _Program(TyperGroup):
     """The group of all commands: it turns errors of the library into one line and an exit code."""
@@ -54,10 +57,34 @@ class _Program(TyperGroup):
             raise  # Typer ends quietly when the reader has left
         except KeyboardInterrupt as interrupt:
             _fail("interrupted", 130, interrupt)
+        except _UsageError as error:
+            _say_what_to_type(error)
+            raise
         except (FactoidError, OSError) as error:
             _fail(f"error: {' '.join(str(error).split())}", 1, error)
         finally:
             logger.removeHandler(handler)
+
+
+def _say_what_to_type(error: Any) -> None:
+    """Let an error about a missing or an unknown option end with a command that is complete."""
+    if error.ctx is None or isinstance(error.ctx.command, TyperGroup):
+        return
+    command = error.ctx.command_path
+    for parameter in error.ctx.command.params:
+        if not parameter.required:
+            continue
+        name = (parameter.metavar or parameter.name).upper()
+        if parameter.param_type_name == "option":
+            name = f"{parameter.opts[0]} {name}"
+        command += f" {name}…" if parameter.nargs == -1 else f" {name}"
+    unknown = getattr(error, "option_name", None)
+    if unknown:
+        error.message = f"No such option: {unknown}. Type: {command} [OPTIONS]"
+        if unknown == "--store":
+            error.possibilities = None  # what is spelt alike is not what is meant
+    elif getattr(error, "param", None) is not None and not error.message:
+        error.message = f"Type: {command}"
 
 
 app = typer.Typer(cls=_Program, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -42,7 +42,7 @@ FOREIGN = frozenset(
     as_query_engine as_retriever bind byte_store child_metadata_fields create_retrieval_chain
     delete_ref_doc from_args from_dict id_key merge_from mset normalize_L2 num_workers
     proposition_llm similarity_search_with_relevance_scores streaming target_metadata_key
-    init_chat_model Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
+    chat_models init_chat_model Fusion RRF CUDA_VISIBLE_DEVICES terminationGracePeriodSeconds token_limit_exceeded
     """.split()
 )
 # Examples: words of texts, files of users, keys of their metadata, kinds of FAISS, settings of

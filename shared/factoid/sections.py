@@ -272,23 +272,46 @@ def _joined(parts: Iterable[_Part]) -> list[_Part]:
     Such are introductions and the clauses of a contract. The title of an admonition is joined to
     what is below it.
     """
-    result: list[_Part] = []
-    goes_on = False
+    groups: list[list[_Part]] = []
     for part in parts:
-        if result and not (result[-1].is_strong or _ends_asking(result[-1])):
-            above = result[-1].blocks[-1]
-            is_title = any(lead.start == above.start for lead in part.blocks[0].leads)
-            goes_on = goes_on or (is_title and above.kind == "paragraph")
-        if goes_on and not (part.level or part.is_strong or _ends_asking(part)):
-            before = result.pop()
-            part = _Part(before.start, part.end, before.blocks + part.blocks)
-        result.append(part)
-        last = part.blocks[-1]
-        goes_on = not part.level and _GOES_ON.search(last.visible.text[-10:]) is not None
-        goes_on = goes_on and last.kind != "code" and not part.is_strong
-    return result
+        if groups and _goes_on(groups[-1], part):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return [_as_one(group) for group in groups]
 
 
-def _ends_asking(part: _Part) -> bool:
-    text = part.text
-    return len(text) <= _LEAD_CHARS and text[-1:] in ("?", "？")
+def _goes_on(group: Sequence[_Part], part: _Part) -> bool:
+    """Return whether paragraphs that are joined go on in the next one."""
+    if part.level or part.is_strong or _ends_asking([part]):
+        return False
+    is_heading = len(group) == 1 and group[0].level > 0
+    is_strong = len(group) == 1 and group[0].is_strong
+    if is_heading or is_strong:
+        return False
+    last = group[-1].blocks[-1]
+    if last.kind != "code" and _GOES_ON.search(last.visible.text[-10:]):
+        return True
+    is_title = any(lead.start == last.start for lead in part.blocks[0].leads)
+    return is_title and last.kind == "paragraph" and not _ends_asking(group)
+
+
+def _as_one(group: Sequence[_Part]) -> _Part:
+    """Return joined paragraphs as one."""
+    blocks: list[Block] = []
+    for part in group:
+        blocks += part.blocks
+    return _Part(group[0].start, group[-1].end, tuple(blocks))
+
+
+def _ends_asking(parts: Sequence[_Part]) -> bool:
+    """Return whether paragraphs are a short question."""
+    last = parts[-1].blocks[-1].visible.text
+    if last[-1:] not in ("?", "？"):
+        return False
+    length = -1
+    for part in parts:
+        length += len(part.text) + 1
+        if length > _LEAD_CHARS:
+            return False
+    return True

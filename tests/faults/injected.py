@@ -30,6 +30,8 @@ from tests.faults.worker import ENVIRONMENT, ROOT
 CAMPAIGN = int(
     os.environ.get("FACTOID_CAMPAIGN", "20")
 )  # cases of each campaign where slow tests are run
+# Seconds for one campaign on a busy machine; at the limit of all other tests, pytest itself ends.
+CAMPAIGN_SECONDS = max(600, 20 * CAMPAIGN)
 SOURCE = Path(__file__).with_name("injector.c")
 LIMIT = 60  # seconds after which a process hangs
 KILL = -1  # instead of an error

@@ -22,7 +22,7 @@ from factoid.late_interaction import TokenVectorCache
 from factoid.propositions import NoPropositions, PropositionCache
 from tests.faults import damage
 from tests.faults.attempts import attempts
-from tests.faults.injected import CAMPAIGN
+from tests.faults.injected import CAMPAIGN, CAMPAIGN_SECONDS
 from tests.faults.model import require
 from tests.late_interaction.word_vectors import WordVectors
 from tests.propositions.passages import facts, passages
@@ -340,6 +340,7 @@ KINDS = {
 }
 
 
+@pytest.mark.timeout(CAMPAIGN_SECONDS)
 @pytest.mark.parametrize(
     "cases", [12, pytest.param(CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"]
 )

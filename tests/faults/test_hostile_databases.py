@@ -16,7 +16,7 @@ from factoid import Document, UnitStore
 from factoid.errors import FactoidError, StoreFormatError
 from factoid.store.database.snapshot import FROM_UNITS, UNIT, checksum
 from factoid.testing import HashEncoder
-from tests.faults.injected import CAMPAIGN
+from tests.faults.injected import CAMPAIGN, CAMPAIGN_SECONDS
 
 pytest.importorskip("faiss")
 
@@ -138,6 +138,7 @@ def use(path, tmp_path, *, read_only):
                 call()
 
 
+@pytest.mark.timeout(CAMPAIGN_SECONDS)
 @pytest.mark.parametrize(
     "cases", [40, pytest.param(4 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"]
 )

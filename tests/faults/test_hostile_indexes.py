@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.faults.injected import CAMPAIGN
+from tests.faults.injected import CAMPAIGN, CAMPAIGN_SECONDS
 from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
@@ -82,12 +82,19 @@ print("done", refused, slowest)
 """
 
 
+@pytest.mark.timeout(CAMPAIGN_SECONDS)
 @pytest.mark.parametrize("count", [20, pytest.param(CAMPAIGN, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hostile_index_neither_crashes_nor_hangs_nor_fills_the_memory(tmp_path, kind, count):
     command = [sys.executable, "-c", ATTACK, str(tmp_path), kind, str(count)]
     run = subprocess.run(
-        command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=500, check=False
+        command,
+        env=ENVIRONMENT,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=CAMPAIGN_SECONDS,
+        check=False,
     )
     last = run.stdout.split("\n")[-2] if run.stdout else ""
     assert run.returncode == 0, f"case {last}: {run.returncode} {run.stderr[-500:]}"

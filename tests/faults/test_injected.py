@@ -14,11 +14,12 @@ from itertools import product
 
 import pytest
 
-from tests.faults.injected import CAMPAIGN, KILL, Fault, Server, build
+from tests.faults.injected import CAMPAIGN, KILL, CAMPAIGN_SECONDS, Fault, Server, build
 from tests.faults.workloads import WORKLOADS
 
 pytest.importorskip("faiss")
 pytest.importorskip("fsspec")
+pytestmark = pytest.mark.timeout(CAMPAIGN_SECONDS)
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS)
 ADVICE = re.compile(

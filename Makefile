@@ -47,9 +47,8 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 bench: $(VENV)/.installed  ## measure what each way to score finds: make bench SQUAD=dev-v1.1.json
 	$(BIN)/python -m benchmarks.ranking $(SQUAD) $(ARGS)
 
-docs: $(VENV)/.installed  ## write docs/cli.md, docs/reference.md, quoted code and the picture of the first page
+docs: $(VENV)/.installed  ## write docs/cli.md, quoted code and the picture of the first page
 	$(BIN)/python tools/cli_help.py
-	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/quotes.py
 	$(BIN)/python tools/picture.py
 

@@ -99,12 +99,15 @@ class DocumentIntelligenceNodeParser(NodeParser):
     the first page. Character indices are None, since cleaning moves characters: `regions_of` finds
     the places of nodes.
 
-    Args:
-        without, kinds, whole: As for `DocumentIntelligenceReader`.
+    Attributes:
+        without: As for `DocumentIntelligenceReader`, like the next two.
+        kinds: Which parts to return.
+        whole: Return one document, with its tables as Markdown.
         summarizer: An LLM. Each table is followed by an `IndexNode` with a summary, which points at
             the table's node: a search finds the summary, and a `RecursiveRetriever` returns the
             table. If the LLM raises, a log says so, and there is none.
-        fields: Those of the framework's `NodeParser`.
+
+    The fields of the framework's `NodeParser` are options, too.
 
     Raises:
         InvalidInputError: On use, if a document's metadata holds a damaged result.

@@ -91,9 +91,13 @@ class MultiGranularNodeParser(NodeParser):
     of one granularity. If the input is itself a node cut from a document, character indices count
     the document's text, or are None if the node does not say where it stands.
 
-    Args:
-        propositionizer, words, min_words, join_paragraphs, unsupported, sentences: As in
-            `factoid.UnitStore.add_documents`.
+    Attributes:
+        propositionizer: As in `factoid.UnitStore.add_documents`, like the next five.
+        words: Up to so many words sentences are packed into a passage.
+        min_words: A paragraph's last passage with fewer words is merged into the one before.
+        join_paragraphs: Whether short paragraphs of a section become one passage.
+        unsupported: What to do with propositions that their passage does not support.
+        sentences: Finds the ends of sentences.
         granularities: What to return, some of "passage", "sentence" and "proposition".
         embed_metadata: Keys of the documents' metadata that are embedded with the text and searched
             by words: ["product"] for documents that differ in these only. By default no metadata is
@@ -108,7 +112,8 @@ class MultiGranularNodeParser(NodeParser):
             `min_words` are not used. A chunk keeps its id and relationships; relations of sentences
             and propositions do not cross chunks.
         progress: As in `factoid.UnitStore`; the framework's `show_progress=True` shows a bar, too.
-        fields: Those of the framework's `NodeParser`, of which `id_func` is not used.
+
+    The fields of the framework's `NodeParser` are options, too; `id_func` is not used.
 
     Raises:
         InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be

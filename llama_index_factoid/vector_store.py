@@ -145,18 +145,18 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     and the units under it. Empty ones admit nothing, but for the `node_ids` of a query, which the
     framework's own retriever always sends.
 
-    Args:
+    Attributes:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
         embed_model: The model that embeds the nodes. The store remembers its name, and refuses
             another one when it is opened again. Without it nobody notices a query that another
             model of the same dimension has embedded.
-        granularity, parents: What queries are compared with, by default the finest that the store
-            holds, and what they return, as in `factoid.store.SearchOptions`; by default passages,
-            and documents that are one. Documents are only in stores that the core, the command line
-            or LangChain filled.
+        granularity: What queries are compared with, as in `factoid.store.SearchOptions`; by default
+            the finest that the store holds.
+        parents: What queries return, as there; by default passages, and documents that are one.
+            Documents are only in stores that the core, the command line or LangChain filled.
         granularities: What can be searched; None for the granularities of the nodes.
-        settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and
-            `similarity`.
+        settings: The settings of `factoid.UnitStore`, here or as options of their own, such as
+            `index` and `similarity`.
 
     Raises:
         InvalidInputError: A setting is out of range. An unknown one is a TypeError.

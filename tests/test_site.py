@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from shutil import copytree
 
@@ -39,7 +40,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for package in ("shared", "langchain_factoid", "llama_index_factoid", "tools"):
         (folder / package).symlink_to(ROOT / package)
     built = build(folder)
-    assert built.returncode == 0, built.stdout + built.stderr
+    printed = built.stdout + built.stderr
+    assert built.returncode == 0, printed
+    assert "griffe:" not in printed, "a docstring describes what is not there"
     return folder / "build" / "site"
 
 
@@ -79,6 +82,29 @@ def test_texts_for_models_hold_the_guides(site: Path) -> None:
         assert f"/{path}>" in short, path
         heading = (ROOT / "docs" / path).read_text(encoding="utf-8").partition("\n")[0]
         assert heading in full, path
+
+
+@pytest.mark.parametrize(
+    ("package", "page"),
+    [
+        ("factoid", "reference"),
+        ("langchain_factoid", "reference-langchain"),
+        ("llama_index_factoid", "reference-llama-index"),
+    ],
+)
+def test_the_reference_holds_all_public_names(site: Path, package: str, page: str) -> None:
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    missing = [
+        name for name in import_module(package).__all__ if f'id="{package}.{name}"' not in html
+    ]
+    assert not missing
+
+
+def test_the_reference_is_made_from_docstrings(site: Path) -> None:
+    html = (site / "reference.html").read_text(encoding="utf-8")
+    assert 'id="factoid.UnitStore.search"' in html
+    assert "Whether short paragraphs of a section become one passage" in html
+    assert ":::" not in html
 
 
 def test_a_broken_link_is_an_error(site: Path) -> None:

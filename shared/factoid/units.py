@@ -234,7 +234,8 @@ class Unit:
         granularity: Which kind of unit this is.
         document_id: The document that the unit comes from.
         parent_id: The passage of a sentence or proposition; the document of a passage.
-        start, end: Span `[start, end)` in characters of the document's text.
+        start: Where the text starts in the document's, in characters.
+        end: Where it ends there: its span is `[start, end)`.
         title: The document's title.
         section: Path of headings, outermost first, joined by ", ".
         metadata: The document's metadata. A proposition that replaces a failed decomposition adds
@@ -286,12 +287,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A unit found by a search. Higher scores are better; scores are plain floats.
+    """A unit found by a search.
 
-    `matches` holds, best first, the units of a parent whose scores made it a hit. `neighbours`, if
-    requested, holds the sentences around the unit in its document, in order, or the passages around
-    a passage. `parts` holds the components of a blended score: the best score of each granularity,
-    and under "lexical" BM25 as a share (see `Weights`).
+    Attributes:
+        unit: The unit: by default a passage.
+        score: A plain float; higher is better.
+        matches: The units of a parent whose scores made it a hit, best first.
+        neighbours: If requested, the sentences around the unit in its document, in order, or the
+            passages around a passage.
+        parts: The components of a blended score: the best score of each granularity, and under
+            "lexical" BM25 as a share (see `Weights`).
     """
 
     unit: Unit

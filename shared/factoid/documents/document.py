@@ -38,10 +38,15 @@ _REFERENCES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SummaryReport:
-    """The summaries of tables, in their order."""
+    """The summaries of tables, in their order.
 
-    texts: tuple[str, ...]  # "" for a table without a summary
-    failures: Mapping[int, str] = field(default_factory=dict)  # why, by the table's index from 0
+    Attributes:
+        texts: A summary for each table; "" for one without.
+        failures: Why a table has none, by the table's index from 0.
+    """
+
+    texts: tuple[str, ...]
+    failures: Mapping[int, str] = field(default_factory=dict)
 
     def metadata(self) -> dict[str, Any]:
         """Return the report as metadata that JSON can hold.
@@ -71,14 +76,20 @@ class SummaryReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A section with its footnotes, a table, a figure, or the list of references."""
+    """A section with its footnotes, a table, a figure, or the list of references.
 
-    # a "heading" has no text below it, and parts that name it in their paths
+    Attributes:
+        kind: A "heading" has no text below it, and parts that name it in their paths.
+        traced: The text; of a table and a figure the caption.
+        path: Headings, outermost first; a section's own included.
+        inside: Of a figure, the text in the picture, such as labels of axes, as the service read
+            it.
+    """
+
     kind: PartKind | Literal["heading"]
-    traced: TracedText  # of a table and a figure the caption
-    path: tuple[str, ...]  # headings, outermost first; a section's own included
+    traced: TracedText
+    path: tuple[str, ...]
     table: Table | None = None
-    # of a figure, the text in the picture, such as labels of axes, as the service read it
     inside: str = ""
 
     @property
@@ -95,12 +106,17 @@ class LayoutDocument:
     """A document that `factoid.documents.clean` made from a layout.
 
     The texts of its tables are clean as well.
+
+    Attributes:
+        parts: The parts in order; tables and figures follow the section in which they stand.
+        layout: The layout that was cleaned.
+        changes: How many paragraphs, tables and figures each rule changed.
     """
 
     title: str
-    parts: tuple[Part, ...]  # in order; tables and figures follow the section in which they stand
-    layout: Layout  # the layout that was cleaned
-    changes: Mapping[str, int]  # how many paragraphs, tables and figures each rule changed
+    parts: tuple[Part, ...]
+    layout: Layout
+    changes: Mapping[str, int]
 
     @cached_property
     def traced(self) -> TracedText:

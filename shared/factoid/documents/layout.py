@@ -23,37 +23,54 @@ _PAGE_BREAK = re.compile(r"<!--\s*PageBreak\s*-->")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, and where its text is in the content."""
+    """A page, and where its text is in the content.
 
-    number: int  # from 1
-    width: float = 0.0  # in `unit`, like the height; 0 if the service does not state it
+    Attributes:
+        number: Number of the page, from 1.
+        width: In `unit`, like the height; 0 if the service does not state it.
+        unit: "inch" or "pixel".
+    """
+
+    number: int
+    width: float = 0.0
     height: float = 0.0
-    unit: str = ""  # "inch" or "pixel"
+    unit: str = ""
     spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A paragraph or a figure as the service read it, and where it is in the content."""
+    """A paragraph or a figure as the service read it, and where it is in the content.
+
+    Attributes:
+        role: As Azure Document Intelligence names them, such as "sectionHeading"; "" is running
+            text.
+        caption: Place of the caption of a "figure".
+    """
 
     spans: tuple[Span, ...]
-    # as Azure Document Intelligence names them, such as "sectionHeading"; "" is running text
     role: str = ""
-    caption: tuple[Span, ...] = ()  # of a "figure"
+    caption: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A document as a layout service read it. All spans count characters of the content."""
+    """A document as a layout service read it. All spans count characters of the content.
 
-    content: str  # the whole text, in reading order
-    is_markdown: bool = True  # the content is Markdown; else its structure is in `elements`
+    Attributes:
+        content: The whole text, in reading order.
+        is_markdown: Whether the content is Markdown; else its structure is in `elements`.
+        words: The words that have a place on a page, in order of the content; they do not overlap.
+        elements: Figures and paragraphs, those of cells and figures included.
+        tables: The tables, with the service's own cells.
+    """
+
+    content: str
+    is_markdown: bool = True
     pages: tuple[Page, ...] = ()
-    # those that have a place on a page, in order of the content; they do not overlap
     words: Sequence[Box] = ()
-    # figures and paragraphs, those of cells and figures included
     elements: tuple[Element, ...] = ()
-    tables: tuple[Table, ...] = ()  # with the service's own cells
+    tables: tuple[Table, ...] = ()
 
     @cached_property
     def _page_boxes(self) -> list[Box]:

@@ -26,13 +26,18 @@ _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
 @dataclass(frozen=True, slots=True)
 class RowProposition:
-    """A sentence about one value of a table, at this position in the grid."""
+    """A sentence about one value of a table, at this position in the grid.
 
-    # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
+    Attributes:
+        text: Such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on
+            average.".
+        cells: The value's cell, then those of the row's name: the evidence.
+    """
+
     text: str
     row: int
     column: int
-    cells: tuple[Cell, ...]  # the value's, then those of the row's name: the evidence
+    cells: tuple[Cell, ...]
 
 
 def row_propositions(table: Table) -> list[RowProposition]:

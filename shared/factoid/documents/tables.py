@@ -51,17 +51,23 @@ class Region(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table; a merged cell appears once, at its upper left. Positions count from 0."""
+    """A cell of a table; a merged cell appears once, at its upper left. Positions count from 0.
+
+    Attributes:
+        text: What a reader sees, on one line.
+        row_span: How many rows it covers.
+        kind: "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as
+            "Supervised models") or "content".
+        regions: Its places on the pages.
+    """
 
     row: int
     column: int
-    text: str  # what a reader sees, on one line
-    row_span: int = 1  # rows that it covers
+    text: str
+    row_span: int = 1
     column_span: int = 1
-    # "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as
-    # "Supervised models") or "content"
     kind: str = "content"
-    regions: tuple[Region, ...] = ()  # its places on the pages
+    regions: tuple[Region, ...] = ()
 
 
 class Row(NamedTuple):
@@ -81,19 +87,31 @@ class Table:
     Raises:
         InvalidInputError: A cell lies outside of the grid, or too many positions have no cell of
             their own (`MOST_UNFILLED`).
+
+    Attributes:
+        cells: The cells in reading order.
+        row_count: Rows of the grid, header rows included.
+        caption: The caption, such as "Table 2: Passage retrieval performance".
+        footnotes: Texts below the table.
+        title: Title of the document.
+        section: Path of headings, outermost first, joined by ", ".
+        pages: Numbers of its pages, from 1.
+        span: Its place in the content that was read.
+        caption_span: The place of its caption there, if outside of the table.
+        regions: Its places on the pages.
     """
 
-    cells: tuple[Cell, ...]  # in reading order
-    row_count: int  # of the grid, header rows included
+    cells: tuple[Cell, ...]
+    row_count: int
     column_count: int
-    caption: str = ""  # such as "Table 2: Passage retrieval performance"
-    footnotes: tuple[str, ...] = ()  # texts below the table
-    title: str = ""  # of the document
-    section: str = ""  # path of headings, outermost first, joined by ", "
-    pages: tuple[int, ...] = ()  # numbers of its pages, from 1
-    span: Span | None = None  # its place in the content that was read
-    caption_span: Span | None = None  # the place of its caption there, if outside of the table
-    regions: tuple[Region, ...] = ()  # its places on the pages
+    caption: str = ""
+    footnotes: tuple[str, ...] = ()
+    title: str = ""
+    section: str = ""
+    pages: tuple[int, ...] = ()
+    span: Span | None = None
+    caption_span: Span | None = None
+    regions: tuple[Region, ...] = ()
 
     def __post_init__(self) -> None:
         covered = 0

@@ -9,10 +9,15 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entity that a mention may mean."""
+    """An entity that a mention may mean.
 
-    title: str  # of its article, with spaces
-    score: float  # from 0 to 1; the candidates of a mention add up to at most 1
+    Attributes:
+        title: Title of its article, with spaces.
+        score: From 0 to 1; the candidates of a mention add up to at most 1.
+    """
+
+    title: str
+    score: float
 
 
 class Match(StrEnum):
@@ -25,15 +30,22 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of a text that names an entity."""
+    """A stretch of a text that names an entity.
+
+    Attributes:
+        end: End of the span [start, end) in characters of the text.
+        title: Title of the entity's article, with spaces.
+        score: How sure the linker is, from 0 to 1; higher is better.
+        candidates: The candidates, best first, the chosen one included; empty if not known.
+        ambiguous: Whether only their order decided between several candidates.
+    """
 
     start: int
-    end: int  # of the span [start, end) in characters of the text
-    title: str  # of the entity's article, with spaces
-    score: float = 1.0  # how sure the linker is, from 0 to 1; higher is better
-    # best first, the chosen one included; empty if not known
+    end: int
+    title: str
+    score: float = 1.0
     candidates: tuple[Candidate, ...] = ()
-    ambiguous: bool = False  # whether only their order decided between several candidates
+    ambiguous: bool = False
     match: Match = Match.NAME
 
 

@@ -42,10 +42,13 @@ class EntityHit(Hit):
     """An entity's article as a hit.
 
     The text of its unit is the article's first words, or its best units.
+
+    Attributes:
+        named: The text of the mention.
     """
 
     mention: Mention = field(kw_only=True)
-    named: str = field(kw_only=True)  # the text of the mention
+    named: str = field(kw_only=True)
 
     @property
     def text(self) -> str:

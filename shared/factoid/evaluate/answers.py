@@ -37,10 +37,15 @@ class AnswerScores:
 
 @dataclass(frozen=True, slots=True)
 class YesNoScores:
-    """How well a reader answers yes-or-no questions."""
+    """How well a reader answers yes-or-no questions.
 
-    accuracy: float  # share of right answers, from 0 to 1
-    invalid: int  # answers that say neither yes nor no ("Inv #"), and count as wrong
+    Attributes:
+        accuracy: Share of right answers, from 0 to 1.
+        invalid: Answers that say neither yes nor no ("Inv #"), and count as wrong.
+    """
+
+    accuracy: float
+    invalid: int
     questions: int
 
 

@@ -34,13 +34,18 @@ _FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A proposition as a part of its sentence."""
+    """A proposition as a part of its sentence.
+
+    Attributes:
+        spans: Where the proposition's words stand in the sentence, in characters.
+        labels: For a query, the ids of the propositions that it should find.
+    """
 
     id: str
     sentence_id: str
     sentence: str
-    spans: tuple[Span, ...]  # where the proposition's words stand in the sentence, in characters
-    labels: tuple[str, ...] = ()  # for a query, the ids of the propositions that it should find
+    spans: tuple[Span, ...]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +58,17 @@ class FactCorpus:
 
 @dataclass(frozen=True, slots=True)
 class AtomicFactScores:
-    """One row of Table 7, from 0 to 1: scores of ranked propositions, and of their sentences."""
+    """One row of Table 7, from 0 to 1: scores of ranked propositions, and of their sentences.
+
+    Attributes:
+        queries: The queries, without those that have no label among the targets.
+    """
 
     proposition_p1: float
     proposition_r5: float
     sentence_p1: float
     sentence_r5: float
-    queries: int  # without those that have no label among the targets
+    queries: int
 
 
 def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactScores:

@@ -48,15 +48,19 @@ class EntailmentModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """An answer with its passages, its citations and, if known, its gold citations."""
+    """An answer with its passages, its citations and, if known, its gold citations.
 
-    # or claims, without markers, or the whole answer, at the level of the gold citations
+    Attributes:
+        sentences: Or claims, without markers, or the whole answer, at the level of the gold
+            citations.
+        passages: An entailment model reads a title before the text, as in ALCE.
+        citations: For each sentence, the indices of the passages that it cites, from 0.
+        gold: Those that support it; None where nobody judged.
+    """
+
     sentences: Sequence[str]
-    # an entailment model reads a title before the text, as in ALCE
     passages: Sequence[Unit | Document | str]
-    # for each sentence the indices of the passages that it cites, from 0
     citations: Sequence[Sequence[int]]
-    # those that support it; None where nobody judged
     gold: Sequence[Collection[int] | None] | None = None
 
 
@@ -65,11 +69,14 @@ class CitationScores:
     """Precision and recall of citations, from 0 to 1, and how many were judged.
 
     They are of one or more answers.
+
+    Attributes:
+        precision: Share of the citations that support their sentence; 0 where there are none.
+        recall: Share of the sentences that are supported; with gold labels, mean share of the gold
+            passages that are cited.
     """
 
-    precision: float  # share of the citations that support their sentence; 0 where there are none
-    # share of the sentences that are supported; with gold labels, mean share of the gold passages
-    # that are cited
+    precision: float
     recall: float
     sentences: int
     citations: int

@@ -31,11 +31,16 @@ _FEW = 5  # R@5
 
 @dataclass(frozen=True, slots=True)
 class AskedPassages:
-    """A question with passages to rank."""
+    """A question with passages to rank.
+
+    Attributes:
+        passages: The passages, such as the hundred best of a retriever, in its order.
+        answers: Short answers; a text that holds any of them is relevant.
+    """
 
     query: str
-    passages: Sequence[Document]  # such as the hundred best of a retriever, in its order
-    answers: Sequence[str]  # a text that holds any of them is relevant
+    passages: Sequence[Document]
+    answers: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,12 @@ class LevelScores:
     """One row of Table 3, from 0 to 1.
 
     Scores of ranked sentences, None if the model cannot rank them, and of ranked passages.
+
+    Attributes:
+        encoding: The unit encoded at once, sentence or passage.
     """
 
-    encoding: Granularity  # the unit encoded at once, sentence or passage
+    encoding: Granularity
     sentence_p1: float | None
     sentence_r5: float | None
     passage_p1: float

@@ -73,16 +73,24 @@ class CitationFields(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that is cited for a claim of a sentence."""
+    """A passage that is cited for a claim of a sentence.
 
-    position: int  # of the passage in the input; its number in markers is one more
-    # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    Attributes:
+        position: Index of the passage in the input, from 0; its number in markers is one more.
+        score: MaxSim of the claim with the whole passage; it grows with the number of the claim's
+            tokens.
+        margin: How far the score is above that of the next passage; infinite if there is none.
+        claim: Text of the proposition, or the sentence.
+        spans: Where the claim's words are, in characters of the cited answer.
+        support: The sentence of the passage that matches the claim best, with its span in the
+            passage's document.
+    """
+
+    position: int
     score: float
-    margin: float  # how far the score is above that of the next passage; infinite if there is none
-    claim: str  # text of the proposition, or the sentence
-    spans: tuple[Span, ...]  # where the claim's words are, in characters of the cited answer
-    # the sentence of the passage that matches the claim best, with its span in the passage's
-    # document
+    margin: float
+    claim: str
+    spans: tuple[Span, ...]
     support: SpanHit
 
     @property
@@ -142,13 +150,20 @@ class CitedSentence:
     """A sentence of an answer with its citations.
 
     The texts of all sentences add up to the cited answer.
+
+    Attributes:
+        text: The sentence with its markers, after the text between it and the sentence before.
+        plain: The sentence alone, without markers, as the model read it.
+        start: Start of the sentence with its markers, in characters of the cited answer.
+        end: End of the sentence; equal to the start if there is no sentence, as in white space.
+        citations: The citations, in the order of the claims.
     """
 
-    text: str  # the sentence with its markers, after the text between it and the sentence before
-    plain: str  # the sentence alone, without markers, as the model read it
-    start: int  # of the sentence with its markers, in characters of the cited answer
-    end: int  # equal to the start if there is no sentence, as in white space
-    citations: tuple[Citation, ...] = ()  # in the order of the claims
+    text: str
+    plain: str
+    start: int
+    end: int
+    citations: tuple[Citation, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -181,15 +196,22 @@ class CitedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CiteReport:
-    """Counts of one answer."""
+    """Counts of one answer.
+
+    Attributes:
+        silent: Sentences that are not cited: they claim nothing, or keep their own markers
+            (`overwrite=False`).
+        claims: Queries: propositions and whole sentences.
+        whole: Propositions in whose place the whole sentence was the query, since they are a
+            fallback or share no word with it; a sentence may count several times.
+        below_margin: Claims without a citation because of `min_margin`.
+    """
 
     sentences: int = 0
-    silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
-    claims: int = 0  # queries: propositions and whole sentences
-    # propositions in whose place the whole sentence was the query, since they are a fallback or
-    # share no word with it; a sentence may count several times
+    silent: int = 0
+    claims: int = 0
     whole: int = 0
-    below_margin: int = 0  # claims without a citation because of `min_margin`
+    below_margin: int = 0
 
 
 class PropCite:

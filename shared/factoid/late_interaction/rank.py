@@ -45,23 +45,36 @@ _BATCH = 128  # passages whose token vectors are in memory at once
 
 @dataclass(frozen=True, slots=True)
 class SpanHit(Hit):
-    """A ranked unit. `parts` holds the unit's score, under its granularity, and the passage's."""
+    """A ranked unit. `parts` holds the unit's score, under its granularity, and the passage's.
 
-    passage: Unit = field(kw_only=True)  # the encoded passage
-    position: int = field(kw_only=True)  # index of that passage in the input
+    Attributes:
+        passage: The encoded passage.
+        position: Index of that passage in the input.
+    """
+
+    passage: Unit = field(kw_only=True)
+    position: int = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class RankReport:
-    """Counts of one call."""
+    """Counts of one call.
+
+    Attributes:
+        windowed: Passages longer than the model's limit, read in several windows.
+        unaligned: Propositions that share no word with their sentence; the whole sentence scores
+            them.
+        whole: Passages ranked as a whole, because no unit of theirs has a scored token.
+        encoded: Passages that the model read in this call.
+        stored: Passages whose token vectors came from the cache.
+    """
 
     passages: int = 0
-    windowed: int = 0  # passages longer than the model's limit, read in several windows
-    # propositions that share no word with their sentence; the whole sentence scores them
+    windowed: int = 0
     unaligned: int = 0
-    whole: int = 0  # passages ranked as a whole, because no unit of theirs has a scored token
-    encoded: int = 0  # passages that the model read in this call
-    stored: int = 0  # passages whose token vectors came from the cache
+    whole: int = 0
+    encoded: int = 0
+    stored: int = 0
 
 
 def ranked_granularity(granularity: str) -> Granularity:

@@ -40,12 +40,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The propositions of passages, and counts of how they came about."""
+    """The propositions of passages, and counts of how they came about.
 
-    # propositions, and the sentences that replace some
+    Attributes:
+        units: Propositions, and the sentences that replace some.
+        transient_failures: Passages that failed for a reason that may pass, such as a server that
+            is down.
+    """
+
     units: list[Unit] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    # passages that failed for a reason that may pass, such as a server that is down
     transient_failures: list[Unit] = field(default_factory=list)
 
     def __add__(self, other: Decomposition) -> Decomposition:

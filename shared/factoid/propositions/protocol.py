@@ -88,20 +88,29 @@ def in_order(results: Iterable[Result]) -> list[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts of what happened to passages. Reports can be added."""
+    """Counts of what happened to passages. Reports can be added.
+
+    Attributes:
+        propositions: Units returned, including sentences that replace failures.
+        failures: Passages that fell back to their sentences, by reason.
+        unsupported: Propositions with names, numbers or content words that their passage does not
+            hold.
+        uncovered: Sentences that no proposition covered and that were added unchanged.
+        duplicates: Propositions left out since they repeat another one of the same passage, or hold
+            no word.
+        cached: Passages that needed no model: from a cache, or equal to another passage of the same
+            call.
+        transient: Failed passages for which another try may succeed; they are not cached.
+    """
 
     passages: int = 0
-    propositions: int = 0  # units returned, including sentences that replace failures
-    # passages that fell back to their sentences, by reason
+    propositions: int = 0
     failures: Mapping[str, int] = field(default_factory=dict)
-    # propositions with names, numbers or content words that their passage does not hold
     unsupported: int = 0
-    uncovered: int = 0  # sentences that no proposition covered and that were added unchanged
-    # propositions left out since they repeat another one of the same passage, or hold no word
+    uncovered: int = 0
     duplicates: int = 0
-    # passages that needed no model: from a cache, or equal to another passage of the same call
     cached: int = 0
-    transient: int = 0  # failed passages for which another try may succeed; they are not cached
+    transient: int = 0
 
     def __add__(self, other: Report) -> Report:
         failures = Counter(self.failures) + Counter(other.failures)

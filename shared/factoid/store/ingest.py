@@ -46,14 +46,21 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """The report of `UnitStore.add_documents`."""
+    """The report of `UnitStore.add_documents`.
 
-    documents: int = 0  # added or replaced
-    unchanged: int = 0  # already in the store as given, and left alone
-    units: Mapping[Granularity, int] = field(default_factory=dict)  # added
-    # what became of the passages in the propositionizer
+    Attributes:
+        documents: Documents that were added or replaced.
+        unchanged: Documents that were in the store as given, and left alone.
+        units: Units that were added, by granularity.
+        decomposition: What became of the passages in the propositionizer.
+        removed: Earlier documents of the same sources that were removed, if `source_key` is set.
+    """
+
+    documents: int = 0
+    unchanged: int = 0
+    units: Mapping[Granularity, int] = field(default_factory=dict)
     decomposition: Report = field(default_factory=Report)
-    removed: int = 0  # earlier documents of the same sources, if `source_key` is set
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,18 @@ class TokenVectors:
     """The scored tokens of a text.
 
     `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query.
+
+    Attributes:
+        vectors: A vector for each token, float32; shape: (tokens, dim).
+        spans: Start and end of each token in the text, without white space; shape: (tokens, 2).
+        windows: In how many windows the model read the text.
+        stored: Whether they were read from a cache.
     """
 
-    vectors: Vectors  # float32; shape: (tokens, dim)
-    # start and end of each token in the text, without white space; shape: (tokens, 2)
+    vectors: Vectors
     spans: NDArray[np.int64]
-    windows: int = 1  # in which the model read the text
-    stored: bool = False  # read from a cache
+    windows: int = 1
+    stored: bool = False
 
 
 class TokenVectorCache:

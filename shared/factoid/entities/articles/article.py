@@ -25,14 +25,19 @@ class Article:
     Raises:
         InvalidInputError: The title, text or document_id is not a string or holds lone surrogates,
             or an alias is not a string.
+
+    Attributes:
+        text: The text without markup.
+        metadata: Values that JSON can hold.
+        document_id: Id of the document that it came from.
     """
 
     title: str
-    text: str  # without markup
+    text: str
     aliases: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON values
-    document_id: str = ""  # of the document that it came from
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    document_id: str = ""
 
     def __post_init__(self) -> None:
         for name in ("title", "text", "document_id"):
@@ -65,12 +70,19 @@ Record = Article | Redirect
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of an article, as a store knows it."""
+    """A name of an article, as a store knows it.
 
-    form: str  # as it is written
-    kind: NameKind  # how it relates to the article
-    # How many links with a text of this key lead to the article. Of several names of one key for
-    # one article, only the first has the count, so that sums over names are right.
+    Attributes:
+        form: The name as it is written.
+        kind: How the name relates to the article.
+        count: How many links with a text of this key lead to the article. Of several names of one
+            key for one article, only the first has the count, so that sums over names are right.
+        article_id: Number of the article in its store.
+        title: Title of the article.
+    """
+
+    form: str
+    kind: NameKind
     count: int
-    article_id: int  # number of the article in its store
-    title: str  # of the article
+    article_id: int
+    title: str

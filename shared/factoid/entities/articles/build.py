@@ -134,14 +134,22 @@ class BuildReport:
 
     `left_out` counts by reason what the sources left out: pages of a dump that are not articles,
     such as disambiguation pages.
+
+    Attributes:
+        articles: Articles in the store.
+        names: Names under which they are found.
+        redirects: Redirects that lead to one of them, directly or through others.
+        dangling: Redirects that lead to nothing or in a circle; they name no article.
+        duplicates: Articles with the title of an earlier one.
+        empty: Articles without text; they are left out.
     """
 
-    articles: int  # in the store
-    names: int  # under which they are found
-    redirects: int  # that lead to one of them, directly or through others
-    dangling: int  # redirects that lead to nothing or in a circle; they name no article
-    duplicates: int  # articles with the title of an earlier one
-    empty: int  # articles without text; they are left out
+    articles: int
+    names: int
+    redirects: int
+    dangling: int
+    duplicates: int
+    empty: int
     left_out: Mapping[str, int] = field(hash=False)
 
 

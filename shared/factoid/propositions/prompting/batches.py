@@ -44,16 +44,27 @@ _POLL = 30.0  # seconds between questions about the batches
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that is not yet collected. Its file holds the same."""
+    """A batch that is not yet collected. Its file holds the same.
 
-    name: str  # of the propositionizer
-    key: str  # at the server, in the metadata of the batch
-    created: float  # in seconds since 1970
-    passages: Sequence[str]  # their keys in the cache, which are the ids of the requests
-    batch_id: str | None = None  # the server's id; None if the creation was interrupted
-    status: str = "creating"  # "creating", then OpenAI's, such as in_progress, completed or expired
-    completed: int = 0  # answered requests
-    error: str = ""  # why the batch as a whole failed, in the server's words
+    Attributes:
+        name: Name of the propositionizer.
+        key: Key at the server, in the metadata of the batch.
+        created: When it was created, in seconds since 1970.
+        passages: Keys of the passages in the cache, which are the ids of the requests.
+        batch_id: The server's id; None if the creation was interrupted.
+        status: "creating", then OpenAI's, such as in_progress, completed or expired.
+        completed: Answered requests.
+        error: Why the batch as a whole failed, in the server's words.
+    """
+
+    name: str
+    key: str
+    created: float
+    passages: Sequence[str]
+    batch_id: str | None = None
+    status: str = "creating"
+    completed: int = 0
+    error: str = ""
 
     @property
     def requests(self) -> int:
@@ -63,12 +74,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """The results of batches. Reports can be added."""
+    """The results of batches. Reports can be added.
 
-    answered: int = 0  # requests whose propositions are now in the cache
-    # requests that failed for good, by reason; also cached
+    Attributes:
+        answered: Requests whose propositions are now in the cache.
+        failures: Requests that failed for good, by reason; also cached.
+        returned: Requests that the next `submit` sends again, by reason.
+    """
+
+    answered: int = 0
     failures: Mapping[str, int] = field(default_factory=dict)
-    # requests that the next `submit` sends again, by reason
     returned: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 

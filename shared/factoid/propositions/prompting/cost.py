@@ -22,11 +22,16 @@ _CHUNK = 1024  # passages looked up together
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens used by requests, as reported by servers. Usages can be added."""
+    """Tokens used by requests, as reported by servers. Usages can be added.
 
-    requests: int = 0  # answered; a server that reports no tokens adds only here
+    Attributes:
+        requests: Answered requests; a server that reports no tokens adds only here.
+        completion_tokens: Tokens of answers, including reasoning.
+    """
+
+    requests: int = 0
     prompt_tokens: int = 0
-    completion_tokens: int = 0  # of answers, including reasoning
+    completion_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
@@ -34,10 +39,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The price of a model's tokens, in any currency. Prices change, so none are shipped."""
+    """The price of a model's tokens, in any currency. Prices change, so none are shipped.
 
-    input_per_million: float  # prompt tokens, cached ones included
-    output_per_million: float  # tokens of answers
+    Attributes:
+        input_per_million: Price of a million prompt tokens, cached ones included.
+        output_per_million: Price of a million tokens of answers.
+    """
+
+    input_per_million: float
+    output_per_million: float
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
         """Return the cost of some usage.
@@ -56,13 +66,20 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The requests and tokens needed to decompose some passages."""
+    """The requests and tokens needed to decompose some passages.
+
+    Attributes:
+        cached: Passages that need no request, because they are cached or repeat others.
+        usage: Requests and tokens of the others.
+        cost: Cost of the requests; None without prices.
+        batch_cost: Cost through the Batch API.
+    """
 
     passages: int
-    cached: int  # passages that need no request, because they are cached or repeat others
-    usage: Usage  # of the others
-    cost: float | None = None  # None without prices
-    batch_cost: float | None = None  # through the Batch API
+    cached: int
+    usage: Usage
+    cost: float | None = None
+    batch_cost: float | None = None
 
     def __str__(self) -> str:
         lines = [

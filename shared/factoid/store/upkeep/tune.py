@@ -54,16 +54,24 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TuneRow:
-    """The measurements of one kind with one setting."""
+    """The measurements of one kind with one setting.
 
-    kind: str  # the factory string
-    parameters: Mapping[str, int]  # search parameters
-    # share of the k best vectors that were found; a vector as good as the k-th counts as one
+    Attributes:
+        kind: The FAISS factory string.
+        parameters: Parameters of the search.
+        recall: Share of the k best vectors that were found; a vector as good as the k-th counts as
+            one.
+        median_ms: Median time of a single query, with refinement, in milliseconds.
+        bytes_per_vector: Size of the index per vector, without the exact vectors that refine it.
+        build_s: Time to train it and to add all vectors, in seconds.
+    """
+
+    kind: str
+    parameters: Mapping[str, int]
     recall: float
-    median_ms: float  # median time of a single query, with refinement, in milliseconds
-    # size of the index per vector, without the exact vectors that refine it
+    median_ms: float
     bytes_per_vector: float
-    build_s: float  # time to train it and to add all vectors, in seconds
+    build_s: float
 
 
 def tune(
@@ -185,17 +193,26 @@ class WeightsReport:
     """The result of `UnitStore.tune_weights`.
 
     MRR is the mean of 1 / the rank of the first right passage among twenty, or 0.
+
+    Attributes:
+        answerable: Questions for which some search found a right passage.
+        current: The store's weights before.
+        best: The best weights on all questions.
+        current_mrr: With the current weights.
+        held_out_mrr: With weights fitted to four fifths of the questions, on the other fifth, in
+            turn.
+        gain: 95 % interval of `held_out_mrr - current_mrr`, by paired bootstrap.
+        applied: Whether the store uses the best weights from now on.
     """
 
     questions: int
-    answerable: int  # questions for which some search found a right passage
-    current: Weights  # the store's weights before
-    best: Weights  # the best weights on all questions
-    current_mrr: float  # with the current weights
-    # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    answerable: int
+    current: Weights
+    best: Weights
+    current_mrr: float
     held_out_mrr: float
-    gain: tuple[float, float]  # 95 % interval of `held_out_mrr - current_mrr`, by paired bootstrap
-    applied: bool  # whether the store uses the best weights from now on
+    gain: tuple[float, float]
+    applied: bool
 
 
 def tune_weights(

@@ -28,15 +28,19 @@ class TrainingExample:
 
     Raises:
         InvalidInputError: Texts are empty, or numbers of passages, sentences and scores differ.
+
+    Attributes:
+        passages: At least two passages, as they are encoded.
+        scores: The teacher's S_CE(q, passage), unbounded like a cross-encoder's logits.
+        answers: Short answers, with which the teacher of sentences can be trained.
+        sentence_scores: S_CE'(q, sentence) of each sentence of each passage, in the order of
+            `sentence_spans`; None where there are no scores.
     """
 
     query: str
-    passages: tuple[str, ...]  # at least two, as encoded
-    # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    passages: tuple[str, ...]
     scores: tuple[float, ...]
-    answers: tuple[str, ...] = ()  # short ones, with which the teacher of sentences can be trained
-    # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None
-    # where there are no scores.
+    answers: tuple[str, ...] = ()
     sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
 
     def __post_init__(self) -> None:

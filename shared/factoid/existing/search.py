@@ -80,7 +80,7 @@ def search(plan: Plan) -> Steps[Answer]:
 
 
 def _has_all(plan: Plan, pool: Pool) -> bool:
-    """Return whether every parent that there is was found and is wanted, however they are ranked."""
+    """Return whether every parent that there is was found and is wanted, in whatever order."""
     key = PARENT_KEYS.get(plan.ranked, ID)
     return pool.near.is_exhausted and len(pool.near.parents(key)) <= plan.k
 

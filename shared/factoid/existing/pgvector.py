@@ -15,7 +15,7 @@ from typing import Any
 
 # Measured over SQuAD: see docs/existing-stores.md.
 EF_SEARCH = 200
-_PROBED = 4  # the part of the lists that has to be read: a fourth
+_PROBED = 2  # the part of the lists that has to be read: half of them
 _LISTS = 100  # pgvector's default
 
 # The vector indexes of a table, with their options and the settings of the session. A setting is

@@ -67,16 +67,14 @@ def document(number: int) -> Document:
 
 
 @contextmanager
-def served(store: Path, log: Path) -> Iterator[str]:
-    """Run the command, and yield its address."""
+def served(store: Path, log: Path, *options: str) -> Iterator[str]:
+    """Run the command, and yield its address; tests use it as well."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "factoid", "mcp", str(store), "--cite", "tokens"]
+    command = [sys.executable, "-m", "factoid", "mcp", str(store), "--http", "--port", str(port)]
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--http", "--port", str(port)], stdout=output, stderr=output
-        )
+        process = subprocess.Popen([*command, *options], stdout=output, stderr=output)
     try:
         _wait_for(port, process, log)
         yield f"http://127.0.0.1:{port}/mcp"
@@ -126,7 +124,10 @@ def calls_of(client: Client, documents: int, calls: int) -> dict[str, Call]:
         check(read["passages"][0]["text"], document(number * step).text)
 
     async def listed(number: int) -> None:
-        found = await ask(client, "list_documents", start=number * step, count=20)
+        start = ""
+        if number:
+            start = f"d{number * step - 1}"
+        found = await ask(client, "list_documents", start=start, count=20)
         check(found["documents"][0]["id"], f"d{number * step}")
 
     async def cite(number: int) -> None:
@@ -212,7 +213,7 @@ def main() -> None:
         with UnitStore(path, encoder=encoder, granularities=["sentence"]) as store:
             store.add_documents([document(number) for number in range(options.documents)])
             print(f"{len(store):,} units of {options.documents:,} documents\n", flush=True)
-        with served(path, Path(folder) / "log") as address:
+        with served(path, Path(folder) / "log", "--cite", "tokens") as address:
             anyio.run(measure, address, options.documents, options.calls)
 
 

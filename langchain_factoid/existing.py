@@ -27,6 +27,7 @@ from factoid.framework import (
     chroma_rows,
     known_store,
     own_row_id,
+    pgvector_shortcoming,
     row_id,
     scoped_row_id,
     scrolled,
@@ -191,6 +192,11 @@ class LangChainCollection:
         del condition
         return None
 
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        """Return why `nearest` may miss rows; "" if it is not known to miss any."""
+        del question, limit, condition
+        return ""
+
 
 class _Known(LangChainCollection):
     """One of the known stores."""
@@ -337,6 +343,15 @@ class _PGVector(_Known):
         with self.store._make_sync_session() as session:
             return bool(self._rows(condition, session).limit(1).count())
 
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        if question.vector is None:
+            return ""
+        distance = self.store.distance_strategy(question.vector.tolist())
+        table = self.store.EmbeddingStore.__table__
+        with self.store._make_sync_session() as session:
+            rows = self._rows(condition, session).order_by(distance).limit(limit)
+            return pgvector_shortcoming(session.connection(), table, rows.statement)
+
 
 class _PGVectorStore(_Known):
     def __init__(self, store: Any, known: KnownStore) -> None:
@@ -367,6 +382,44 @@ class _PGVectorStore(_Known):
 
     def leaves(self, condition: Tree) -> bool | None:
         return bool(self.store.get(where=self._native(condition), limit=1)["ids"])
+
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        if question.vector is None:
+            return ""
+        steps = self._shortcoming(question.vector.tolist(), limit, condition)
+        return str(self.store._engine._run_as_sync(steps))
+
+    async def _shortcoming(self, vector: list[float], limit: int, condition: Tree) -> str:
+        inner = self.store._PGVectorStore__vs
+        sqlalchemy = import_module("sqlalchemy")
+        table = sqlalchemy.table(inner.table_name, schema=inner.schema_name)
+        passing, values = inner._create_filter_clause(self._native(condition))
+        operator = inner.distance_strategy.operator
+        nearest = (
+            f'SELECT * FROM "{inner.schema_name}"."{inner.table_name}" WHERE {passing} '  # noqa: S608
+            f'ORDER BY "{inner.embedding_column}" {operator} :vector LIMIT :count'
+        )
+        values = {**values, "vector": str(vector), "count": limit}
+        untyped = sqlalchemy.types.NullType()  # as the store itself passes values
+        parameters = []
+        for key, value in values.items():
+            parameters.append(sqlalchemy.bindparam(key, value, untyped))
+        statement = sqlalchemy.text(nearest).bindparams(*parameters)
+        own_remedy = ""
+        async with inner.engine.connect() as connection:
+            if inner.index_query_options:
+                own_remedy = _PGVECTORSTORE_REMEDY
+                for setting in inner.index_query_options.to_parameter():
+                    await connection.execute(sqlalchemy.text(f"SET LOCAL {setting}"))
+            note = await connection.run_sync(pgvector_shortcoming, table, statement, own_remedy)
+        return str(note)
+
+
+# Options of the store hold for its searches, whatever the role has.
+_PGVECTORSTORE_REMEDY = (
+    "open the store with index_query_options=HNSWQueryOptions(ef_search={width}), or with "
+    "IVFFlatQueryOptions(probes={width}) over an IVFFlat index"
+)
 
 
 class _Qdrant(_Known):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
@@ -45,6 +46,7 @@ from factoid.framework import (
     chroma_rows,
     known_store,
     own_row_id,
+    pgvector_shortcoming,
     scrolled,
 )
 
@@ -190,6 +192,11 @@ class LlamaIndexCollection:
         del condition
         return None
 
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        """Return why `nearest` may miss rows; "" if it is not known to miss any."""
+        del question, limit, condition
+        return ""
+
 
 def _node(row: Row) -> TextNode:
     """Return a row as a node whose metadata no model gets: they are ours."""
@@ -310,6 +317,24 @@ class _Postgres(_Known):
         if filters is None:
             return None
         return bool(self.store.get_nodes(filters=filters))
+
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        query = self._query(question, limit, condition)
+        statement = self.store._build_query(query.query_embedding, limit, query.filters)
+        own_remedy = ""
+        with self.store._session() as session:
+            if self.store.hnsw_kwargs:
+                own_remedy = _POSTGRES_REMEDY
+                width = int(self.store.hnsw_kwargs["hnsw_ef_search"])
+                sql = import_module("sqlalchemy").text
+                for setting in (f"hnsw.ef_search = {width}", "enable_bitmapscan = off"):
+                    session.execute(sql(f"SET LOCAL {setting}"))
+            table = self.store._table_class.__table__
+            return pgvector_shortcoming(session.connection(), table, statement, own_remedy)
+
+
+# It sets this before every search, whatever the role has.
+_POSTGRES_REMEDY = "open the store with hnsw_kwargs={{…, 'hnsw_ef_search': {width}}}"
 
 
 def _listed_filters(tree: Tree) -> MetadataFilters:

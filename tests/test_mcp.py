@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import socket
-import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from urllib.parse import quote
@@ -19,6 +16,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from benchmarks.mcp_server import served
 from factoid import Document, PropCite, SentenceTransformerEncoder, UnitStore
 from factoid.cli import main
 from factoid.errors import InvalidInputError
@@ -274,6 +272,9 @@ HOSTILE = [
     ("read", {"id": "pisa", "start": 10**9}, "has 71 characters"),
     ("read", {"id": "pisa", "around": -1}, "greater than or equal to 0"),
     ("list_documents", {"count": 0}, "greater than or equal to 1"),
+    ("list_documents", {"start": "/etc/passwd"}, "there is no document with the id '/etc/passwd'"),
+    ("list_documents", {"start": "x" * 1_000_000}, "at most 2000 characters"),
+    ("list_documents", {"start": 1}, "valid string"),
 ]
 
 
@@ -465,25 +466,10 @@ async def test_the_command_over_stdio(served_folder):
 JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
-async def test_the_command_over_http(served_folder, tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "factoid",
-        "mcp",
-        str(served_folder),
-        "--http",
-        "--port",
-        str(port),
-    ]
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, stdout=log, stderr=log)
-    try:
-        wait_for(port, process)
-        url = f"http://127.0.0.1:{port}/mcp"
+async def test_the_command_over_http(served_folder, tmp_path, monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with served(served_folder, tmp_path / "log") as url:
         async with Client(url) as client:
             _, found = await call(client, "search", question="Which city lies on a fjord?", k=1)
             assert found["hits"][0]["document_id"] == "oslo"
@@ -496,23 +482,7 @@ async def test_the_command_over_http(served_folder, tmp_path):
             OPENER.open(request, timeout=60)
         with caught.value as refusal:
             assert refusal.code == 421
-    finally:
-        process.terminate()
-        process.wait(60)
     assert "Traceback" not in (tmp_path / "log").read_text()
-
-
-def wait_for(port, process):
-    end = time.monotonic() + 120
-    while True:
-        assert process.poll() is None
-        assert time.monotonic() < end
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
 
 
 @pytest.mark.parametrize(

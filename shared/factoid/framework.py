@@ -81,6 +81,7 @@ from factoid.existing.contract import ID as ID_KEY
 from factoid.existing.contract import PASSAGE as PASSAGE_KEY
 from factoid.existing.contract import own_id as own_row_id
 from factoid.existing.contract import row_id, scoped_row_id
+from factoid.existing.pgvector import shortcoming as pgvector_shortcoming
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.sqlite import FILE as DATABASE_FILE
 from factoid.filters import (
@@ -299,6 +300,7 @@ __all__ = [
     "option_names",
     "own_row_id",
     "parse_filter",
+    "pgvector_shortcoming",
     "plain_metadata",
     "portable_name",
     "progress_bar",

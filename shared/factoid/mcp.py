@@ -7,6 +7,7 @@ no argument of a call can widen.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -117,7 +118,7 @@ class ListResult:
     """What the tool `list_documents` returns."""
 
     documents: list[ListedDocument]
-    next_start: int | None  # of the next part of the list
+    next_start: str | None  # of the next part of the list: the last id of this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,17 +370,18 @@ def _add_read(server: MCPServer[Any], served: Served) -> None:
 
 def _add_list(server: MCPServer[Any], served: Served) -> None:
     def list_documents(
-        start: Annotated[int, Field(ge=0, description="Place in the list, from 0.")] = 0,
+        start: Annotated[
+            str,
+            Field(max_length=2000, description="next_start of the part before; empty at first."),
+        ] = "",
         count: Annotated[int, Field(ge=1, le=DOCUMENTS, description="Number of documents.")] = 50,
         filter: FilterArgument = None,  # noqa: A002 - as in UnitStore.search
         store: StoreArgument = "",
     ) -> Annotated[CallToolResult, ListResult]:
         chosen = served.store(store)
-        ids = chosen.document_ids(served.wall(filter))
-        listed_ids = ids[start : start + count]
-        titles = {}  # as their passages have them, of the first heading of a text without a title
-        for unit in chosen.units_of(listed_ids):
-            titles[unit.document_id] = unit.title
+        ids = chosen.document_ids(served.wall(filter), after=start or None, limit=count + 1)
+        listed_ids = ids[:count]
+        titles = chosen.titles(listed_ids)
         documents = []
         lines = []
         for document in chosen.documents(listed_ids):
@@ -395,9 +397,9 @@ def _add_list(server: MCPServer[Any], served: Served) -> None:
             )
             lines.append(f"{quoted(title)} (id: {document.id})")
         following = None
-        if start + count < len(ids):
-            following = start + count
-            lines.append(f"(goes on: list_documents with start={following})")
+        if len(ids) > count:
+            following = listed_ids[-1]
+            lines.append(f"(goes on: list_documents with start={json.dumps(following)})")
         result = ListResult(documents=documents, next_start=following)
         return _result("\n".join(lines) or "there are no documents", result)
 

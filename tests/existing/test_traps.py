@@ -102,6 +102,7 @@ class TestAnHNSWIndexOfPgvector:
             "enable_seqscan = off",
             "enable_sort = off",
             "hnsw.iterative_scan = strict_order",
+            "hnsw.ef_search = 200",
         )
         yield from self._settings(engine, *settings)
 

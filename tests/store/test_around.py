@@ -82,3 +82,77 @@ def test_many_documents_are_listed_in_order():
             [Document(f"Text {n}.", id=f"d{n}", metadata={"n": n}) for n in range(1100)]
         )
         assert store.document_ids({"n": {"$gte": 3}}) == [f"d{n}" for n in range(3, 1100)]
+
+
+def pages_of(list_ids, limit, *arguments):
+    """Return a list of ids page by page."""
+    pages = [list_ids(*arguments, limit=limit)]
+    while pages[-1]:
+        pages.append(list_ids(*arguments, after=pages[-1][-1], limit=limit))
+    return pages[:-1]
+
+
+@pytest.mark.parametrize("condition", [None, {}, {"n": {"$gte": 3}}, {"even": True}, {"n": -1}])
+@pytest.mark.parametrize("limit", [1, 2, 7, 100])
+def test_pages_are_the_whole_list(condition, limit):
+    with UnitStore(encoder=HashEncoder()) as store:
+        documents = []
+        for n in range(12):
+            metadata = {"n": n, "even": n % 2 == 0}
+            documents.append(Document(f"Text {n}. More {n}.", id=f"d{n}", metadata=metadata))
+        store.add_documents(documents)
+        # Documents and units in between that are in no list, or closed.
+        store.delete(document_ids=["d4"])
+        store.add([Unit("u", "Text.", Granularity.PASSAGE, "alone", "alone", 0, 5)])
+        closed = store.units_of(["d6"])[0]
+        store.update_metadata({"n": 0, "even": False}, unit_ids=[closed.id])
+        for list_ids in (store.ids, store.document_ids):
+            whole = list_ids(condition)
+            pages = pages_of(list_ids, limit, condition)
+            assert [unit_id for page in pages for unit_id in page] == whole
+            assert all(len(page) == limit for page in pages[:-1])
+            if whole:
+                assert list_ids(condition, after=whole[0]) == whole[1:]
+
+
+def test_a_page_reads_its_own_rows_only(store):
+    store.add_documents([Document(f"Text {n}.", id=f"d{n}") for n in range(50)])
+    with store.opened.connections.reading() as snapshot:
+        rows = []
+        snapshot.connection.set_trace_callback(rows.append)
+    assert store.document_ids(after="d9", limit=2) == ["d10", "d11"]
+    assert len(store.ids(after=store.ids(limit=1)[0], limit=3)) == 3
+    snapshot.connection.set_trace_callback(None)
+    lists = [sql for sql in rows if "ORDER BY row" in sql and "json_each" not in sql]
+    assert lists
+    assert all("LIMIT" in sql and "LIMIT -1" not in sql for sql in lists)
+
+
+def test_a_page_after_what_is_not_in_the_list(store):
+    with pytest.raises(InvalidInputError, match="no document with the id 'unknown' in this list"):
+        store.document_ids(after="unknown")
+    # What a filter excludes is as unknown: the message tells nothing of it.
+    with pytest.raises(InvalidInputError, match="no document with the id 'oslo' in this list"):
+        store.document_ids({"country": "it"}, after="oslo")
+    [unit] = passages(store, "oslo")
+    with pytest.raises(InvalidInputError, match="no unit with the id"):
+        store.ids({"country": "it"}, after=unit.id)
+    for after in ("alone", "\0", "\ud800", "x" * 1_000_000):
+        with pytest.raises(InvalidInputError):
+            store.document_ids(after=after)
+    store.add([Unit("u", "Text.", Granularity.PASSAGE, "alone", "alone", 0, 5)])
+    for condition in (None, {}):
+        with pytest.raises(InvalidInputError, match="no document"):
+            store.document_ids(condition, after="alone")  # it has no text
+    for limit in (0, -1, 1.5):
+        with pytest.raises(InvalidInputError, match="limit"):
+            store.ids(limit=limit)
+    assert store.document_ids(limit=10**30) == store.document_ids()
+
+
+def test_titles(store):
+    store.add_documents([Document("# Oaks\n\nThey are trees.", id="oaks")])
+    titles = store.titles(["oaks", "pisa", "unknown"])
+    assert titles == {"oaks": "Oaks", "pisa": "Pisa"}
+    for document_id, title in titles.items():
+        assert {unit.title for unit in store.units_of([document_id])} == {title}

@@ -76,6 +76,12 @@ class Collection(Protocol):
     def leaves(self, condition: Tree) -> bool | None:
         """Return whether any row meets a condition, without a vector; None if that is not known."""
 
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        """Return why `nearest` may miss rows nearer than those it returns, and what mends it.
+
+        "" if it is not known to miss any.
+        """
+
     async def anearest(self, question: Question, limit: int, condition: Tree) -> list[Row]:
         """Do the same as `nearest` without blocking the event loop."""
 
@@ -146,6 +152,22 @@ class Nearest:
     async def arun(self, collection: Collection) -> list[Row]:
         """Return the rows, best first."""
         return await collection.anearest(self.question, self.limit, self.condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcoming:
+    """Ask why a search may have missed rows nearer than those it returned."""
+
+    search: Nearest
+
+    def run(self, collection: Collection) -> str:
+        """Return it; "" if it is not known to miss any."""
+        search = self.search
+        return collection.shortcoming(search.question, search.limit, search.condition)
+
+    async def arun(self, collection: Collection) -> str:
+        """Return it; "" if it is not known to miss any."""
+        return await asyncio.to_thread(self.run, collection)
 
 
 @dataclass(frozen=True, slots=True)

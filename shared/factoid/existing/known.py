@@ -249,7 +249,8 @@ def _is_local(store: Any) -> bool:
 _PGVECTOR_REMEDY = (
     "an HNSW index of pgvector returns at most hnsw.ef_search rows, 40 by default, and filters "
     "them afterwards. With pgvector 0.8 or later run: ALTER ROLE CURRENT_USER SET "
-    "hnsw.iterative_scan = 'strict_order'; and connect again. hnsw.ef_search = 200 finds more"
+    "hnsw.iterative_scan = 'strict_order'; ALTER ROLE CURRENT_USER SET hnsw.ef_search = 200; and "
+    "connect again"
 )
 _OPENSEARCH_REMEDY = (
     "OpenSearch returns at most 10,000 rows, and with the engine nmslib filters them afterwards: "

@@ -43,6 +43,7 @@ class Found:
         rows: The rows by id.
         complete: Whether they are of enough parents, or of all that there are.
         calls: How many searches of the store it took.
+        first: The first of them.
         has_gaps: Whether rows of a parent after its best may be missing.
         last: The last row of the last search: no parent that is missing has a nearer one.
         is_exhausted: Whether no parent is missing.
@@ -51,6 +52,7 @@ class Found:
     rows: dict[str, Row] = field(default_factory=dict)
     complete: bool = False
     calls: int = 0
+    first: Nearest | None = None
     has_gaps: bool = False
     last: Row | None = None
     is_exhausted: bool = False
@@ -132,7 +134,10 @@ def nearest_parents(
     longest = 0  # of the pages of one filter
     while True:
         asked = condition(kinds, row_filter, *only, key=key, excluded=excluded)
-        rows = yield Nearest(question, limit, asked)
+        search = Nearest(question, limit, asked)
+        if result.first is None:
+            result.first = search
+        rows = yield search
         result.calls += 1
         before = len(result.rows)
         _take(result, rows, asked, row_filter)

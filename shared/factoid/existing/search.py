@@ -13,9 +13,10 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.existing.candidates import Pool, gather, lacking_matches, ranked_by_score
-from factoid.existing.collection import Get, Steps
+from factoid.existing.collection import Get, Shortcoming, Steps
 from factoid.existing.contract import (
     DOCUMENT,
+    ID,
     PASSAGES,
     Row,
     StoredDocument,
@@ -39,7 +40,8 @@ class Answer:
     Attributes:
         hits: The parents, best first.
         complete: Whether there are k of them, or all that there are, and no other can be better, or
-            there were as many candidates as were wanted. An approximate index may still miss some.
+            there were as many candidates as were wanted, and no index of pgvector was searched too
+            narrowly. Another approximate index may still miss some.
         note: What was not complete and what mends it, in words; "" otherwise.
         calls: How many searches of the store it took.
     """
@@ -70,7 +72,31 @@ def search(plan: Plan) -> Steps[Answer]:
     complete = all(part.complete for part in pool.searches())
     if plan.weights is None:  # there is nothing that more candidates would make more exact
         complete = complete or len(hits) == plan.k
-    return Answer(hits, complete, calls=sum(part.calls for part in pool.searches()))
+    note = ""
+    if complete and not _has_all(plan, pool):
+        note = yield from _shortcoming(pool)
+    calls = sum(part.calls for part in pool.searches())
+    return Answer(hits, complete and not note, note, calls)
+
+
+def _has_all(plan: Plan, pool: Pool) -> bool:
+    """Return whether every parent that there is was found and is wanted, in whatever order."""
+    key = PARENT_KEYS.get(plan.ranked, ID)
+    return pool.near.is_exhausted and len(pool.near.parents(key)) <= plan.k
+
+
+def _shortcoming(pool: Pool) -> Steps[str]:
+    """Return why one of the searches may have missed rows; "" if none is known to.
+
+    The first of each is asked about: those for more rows, or for the rows of some passages, are no
+    more likely to use an index.
+    """
+    for found in pool.searches():
+        if found.first is not None:
+            note: str = yield Shortcoming(found.first)
+            if note:
+                return note
+    return ""
 
 
 def _ranked(plan: Plan, pool: Pool, best: Sequence[Ranked] | None) -> list[Ranked]:

@@ -475,9 +475,11 @@ class ExistingStore:
             self._warn(note)
         if answer.complete:
             return answer
-        note = f"{self.name} returned fewer rows than were needed"
-        if known is not None:
-            note += f": {known.remedy}"
+        note = answer.note
+        if not note:
+            note = f"{self.name} returned fewer rows than were needed"
+            if known is not None:
+                note += f": {known.remedy}"
         self._warn(note)
         return Answer(answer.hits, answer.complete, note, answer.calls)
 

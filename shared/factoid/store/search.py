@@ -11,7 +11,7 @@ from itertools import chain, compress
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, shown
 from factoid.filters import Condition, to_condition
 from factoid.ranking import (
     LEXICAL,
@@ -586,18 +586,84 @@ def passages_around(
     return passing([passage.id for passage in passages])
 
 
-def open_document_ids(
-    condition: Condition, snapshot: Snapshot, states: Sequence[IndexState]
+# -- Lists of ids, in pages --
+
+
+def listed_ids(
+    condition: Condition | None,
+    after: str | None,
+    limit: int | None,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
 ) -> list[str]:
-    """Return the ids of documents that a filter lets a search return, oldest first."""
+    """Return the ids of units that a filter lets a search return, oldest first.
+
+    They are those after a unit, as many as are wanted.
+
+    Raises:
+        InvalidInputError: There is no such unit in this list.
+    """
+    row = 0
+    if after is not None:
+        unit_ids, rows, _ = snapshot.unit_metadata([after])
+        if condition is not None:
+            unit_ids = allowed_ids(condition, unit_ids, snapshot, states)
+        if not unit_ids:
+            raise _not_in_list("unit", after)
+        row = int(rows[0])
+    if condition is None:
+        return snapshot.ids(row, limit)
     wall = states[0].wall(snapshot, condition)
-    by_row = snapshot.document_ids(snapshot.documents_where(condition))
-    rows = sorted(by_row)
-    open_ids = []
-    for start in range(0, len(rows), _TEXTS):
-        for row in sorted(open_documents(snapshot, rows[start : start + _TEXTS], wall)):
-            open_ids.append(by_row[row])
-    return open_ids
+    ids: list[str] = []
+    while True:
+        unit_ids, rows, metadata = snapshot.unit_metadata(after=row, limit=limit)
+        ids += compress(unit_ids, wall.allowed(rows, metadata).tolist())
+        if limit is None or len(unit_ids) < limit or len(ids) >= limit:
+            return ids[:limit]
+        row = int(rows[-1])
+
+
+def listed_document_ids(
+    condition: Condition | None,
+    after: str | None,
+    limit: int | None,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
+) -> list[str]:
+    """Return the ids of documents that a filter lets a search return, oldest first.
+
+    They are those after a document, as many as are wanted.
+
+    Raises:
+        InvalidInputError: There is no such document in this list.
+    """
+    wall = None
+    if condition is not None:
+        wall = states[0].wall(snapshot, condition)
+    row = 0
+    if after is not None:
+        rows = [*open_documents(snapshot, snapshot.rows_with_texts([after]), wall)]
+        if not rows:
+            raise _not_in_list("document", after)
+        [row] = rows
+    if wall is None:
+        return snapshot.document_ids_with_texts(row, limit)
+    ids: list[str] = []
+    while True:
+        by_row = snapshot.document_ids_over(wall.passing, row, limit)
+        rows = [*by_row]
+        for start in range(0, len(rows), _TEXTS):
+            for open_row in sorted(open_documents(snapshot, rows[start : start + _TEXTS], wall)):
+                ids.append(by_row[open_row])
+        if limit is None or len(rows) < limit or len(ids) >= limit:
+            return ids[:limit]
+        row = rows[-1]
+
+
+def _not_in_list(kind: str, after: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"there is no {kind} with the id {shown(after)} in this list, after which it could go on"
+    )
 
 
 def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -36,9 +36,9 @@ from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
 from factoid.store.search import (
-    allowed_ids,
     allowed_units,
-    open_document_ids,
+    listed_document_ids,
+    listed_ids,
     passages_around,
     prepare_queries,
     search,
@@ -58,7 +58,7 @@ from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import TuneRow, WeightsReport, tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Document, Granularity, Hit, Metadata, Unit, whole_number
+from factoid.units import Document, Granularity, Hit, Metadata, Unit, check_text, whole_number
 from factoid.vectors import Similarity
 
 
@@ -479,15 +479,43 @@ class UnitStore:
 
     # -- Reading --
 
-    def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
+    def ids(
+        self,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[str]:
         """Return the ids of all units, oldest first.
 
         With a filter these are the units that it lets a search return.
+
+        Args:
+            filter: A condition on metadata.
+            after: The last id of the page before, for the next page: the list goes on after it.
+            limit: How many ids a page has. Only these are read from the database.
+
+        Raises:
+            InvalidInputError: The limit is below 1, or the id `after` is not in the list.
         """
+        return self._listed(listed_ids, filter, after, limit)
+
+    def _listed(
+        self,
+        work: Callable[..., list[str]],
+        filter: Filter | None,  # noqa: A002 - as in search
+        after: str | None,
+        limit: int | None,
+    ) -> list[str]:
+        """Return a page of ids."""
+        if limit is not None:
+            limit = whole_number("limit", limit)
+        if after is not None:
+            check_text(after, "after")
         if filter is None:
             with self.opened.connections.reading() as snapshot:
-                return snapshot.ids()
-        work = partial(allowed_ids, to_condition(filter), None)
+                return work(None, after, limit, snapshot, [])
+        work = partial(work, to_condition(filter), after, limit)
         return self.opened.indexes.with_current([MIXED_PASSAGES], work)
 
     def get(
@@ -531,16 +559,27 @@ class UnitStore:
         work = partial(passages_around, condition, unit_id, count)
         return self.opened.indexes.with_current([MIXED_PASSAGES], work)
 
-    def document_ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
+    def document_ids(
+        self,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[str]:
         """Return the ids of documents whose texts are stored, oldest first.
 
-        With a filter these are the documents that it lets a search return.
+        With a filter these are the documents that it lets a search return. `after` and `limit` are
+        those of `ids`, and so are the errors.
         """
-        if filter is None:
-            with self.opened.connections.reading() as snapshot:
-                return snapshot.document_ids_with_texts()
-        work = partial(open_document_ids, to_condition(filter))
-        return self.opened.indexes.with_current([MIXED_PASSAGES], work)
+        return self._listed(listed_document_ids, filter, after, limit)
+
+    def titles(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """Return the titles of documents by id, as their passages have them.
+
+        That of a text without a title is its first heading. Unknown ids are left out.
+        """
+        with self.opened.connections.reading() as snapshot:
+            return snapshot.titles(document_ids)
 
     def encodes(self, unit: Unit) -> bool:
         """Return whether a unit gets a vector.

@@ -162,22 +162,26 @@ class Snapshot:
                     vector = next(vectors)
                 yield StoredUnit(unit, vector)
 
-    def ids(self) -> list[str]:
-        """Return the ids of all units, oldest first."""
-        return self.values("SELECT id FROM units ORDER BY row")
+    def ids(self, after: int = 0, limit: int | None = None) -> list[str]:
+        """Return the ids of units after a row, oldest first, as many as are wanted."""
+        sql = "SELECT id FROM units WHERE row > ? ORDER BY row LIMIT ?"
+        return self.values(sql, [after, _limit(limit)])
 
-    def unit_metadata(self, ids: Sequence[str] | None = None) -> tuple[list[str], RowIds, RowIds]:
-        """Return the ids, rows and rows of metadata of all units, or of some by id, oldest first.
+    def unit_metadata(
+        self, ids: Sequence[str] | None = None, *, after: int = 0, limit: int | None = None
+    ) -> tuple[list[str], RowIds, RowIds]:
+        """Return the ids, rows and rows of metadata of units, oldest first.
 
+        They are all units, or some by id, that are after a row, as many as are wanted.
         Shapes: (n,).
         """
-        chosen = ""
-        parameters = []
+        chosen = "row > ?"
+        parameters: list[int | str] = [after]
         if ids is not None:
-            chosen = f"WHERE id {AMONG}"
-            parameters = [to_array(ids)]
-        sql = f"SELECT id, row, metadata FROM units {chosen} ORDER BY row"  # noqa: S608
-        units = self.connection.execute(sql, parameters).fetchall()
+            chosen += f" AND id {AMONG}"
+            parameters.append(to_array(ids))
+        sql = f"SELECT id, row, metadata FROM units WHERE {chosen} ORDER BY row LIMIT ?"  # noqa: S608
+        units = self.connection.execute(sql, [*parameters, _limit(limit)]).fetchall()
         unit_ids = [row[0] for row in units]
         rows = np.fromiter(map(itemgetter(1), units), np.int64, len(units))
         metadata = np.fromiter(map(itemgetter(2), units), np.int64, len(units))
@@ -339,9 +343,31 @@ class Snapshot:
         sql = f"SELECT row, id FROM documents WHERE id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
-    def document_ids_with_texts(self) -> list[str]:
-        """Return the ids of documents whose texts are stored, oldest first."""
-        return self.values("SELECT id FROM documents WHERE text IS NOT NULL ORDER BY row")
+    def rows_with_texts(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of those of some documents whose texts are stored."""
+        sql = f"SELECT row FROM documents WHERE text IS NOT NULL AND id {AMONG}"  # noqa: S608
+        return self.values(sql, [to_array(ids)])
+
+    def document_ids_with_texts(self, after: int = 0, limit: int | None = None) -> list[str]:
+        """Return the ids of documents after a row whose texts are stored, oldest first.
+
+        There are as many as are wanted.
+        """
+        sql = "SELECT id FROM documents WHERE text IS NOT NULL AND row > ? ORDER BY row LIMIT ?"
+        return self.values(sql, [after, _limit(limit)])
+
+    def document_ids_over(
+        self, metadata: RowIds, after: int = 0, limit: int | None = None
+    ) -> dict[int, str]:
+        """Return the ids of documents after a row by their rows, as many as are wanted.
+
+        Their texts are stored, and one of their units has one of some rows of metadata.
+        """
+        sql = f"""SELECT row, id FROM documents WHERE text IS NOT NULL AND row > ?
+            AND EXISTS (SELECT 1 FROM units WHERE document = documents.row AND metadata {AMONG})
+            ORDER BY row LIMIT ?"""  # noqa: S608
+        parameters = [after, to_array(metadata.tolist()), _limit(limit)]
+        return dict(self.connection.execute(sql, parameters).fetchall())
 
     def documents_where(self, condition: Condition) -> list[str]:
         """Return the ids of documents with a text and a unit that passes a filter, oldest first."""
@@ -361,6 +387,13 @@ class Snapshot:
             WHERE parents.id IN (SELECT value FROM json_each(:ids))
             AND units.granularity <> 'passage'"""
         return ascending(self.values(sql, {"ids": to_array(ids)}))
+
+    def titles(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the titles of the first units of documents, by the document's id."""
+        sql = f"""SELECT min(units.row) FROM units JOIN documents ON documents.row = units.document
+            WHERE documents.id {AMONG} GROUP BY units.document"""  # noqa: S608
+        first_units = self.units(self.values(sql, [to_array(ids)]))
+        return {unit.document_id: unit.title for unit in first_units.values()}
 
     def units_of_documents(self, ids: Sequence[str]) -> RowIds:
         """Return the rows of all units of the documents with these ids."""
@@ -591,6 +624,13 @@ class Snapshot:
             if not isinstance(digest, str):
                 raise DamagedRowError(document.id, what="the digest of document")
             yield document, digest
+
+
+def _limit(limit: int | None) -> int:
+    """Return a limit as SQLite takes it: a negative one is none."""
+    if limit is None:
+        return -1
+    return min(limit, _HIGHEST)
 
 
 def _table(rows: Iterable[Sequence[int]], granularity: str, *, width: int) -> RowIds:

@@ -106,8 +106,8 @@ class GrowingAnswer:
     #    its next word, else only the end, since marks before it were seen to end nothing.
     #
     # What was returned is dropped up to the latest place where reading can start again
-    # (`_forget`). Where that is inside code or reasoning, `_fence` and `_thought` keep what opened
-    # it, and are put before the text when it is split (`_source`).
+    # (`_drop_returned`). Where that is inside code or reasoning, `_fence` and `_thought` keep what
+    # opened it, and are put before the text when it is split (`_source`).
 
     def __init__(self, text: str = "") -> None:
         self._text = text  # the answer from where splitting starts, without the chunks
@@ -150,7 +150,7 @@ class GrowingAnswer:
         self._may_end = False
         self._is_due = False
         self._read(self._text[start:])
-        self._forget([end for _, end in complete])
+        self._drop_returned([end for _, end in complete])
         return stretches
 
     def finish(self) -> list[Stretch]:
@@ -237,7 +237,7 @@ class GrowingAnswer:
                     spans.append((block.start + offset, block.end + offset))
         return spans
 
-    def _forget(self, ends: Sequence[int]) -> None:
+    def _drop_returned(self, ends: Sequence[int]) -> None:
         """Drop what was returned and does not matter any more.
 
         `ends` are those of the sentences returned just now. The text then begins at the latest

@@ -322,7 +322,7 @@ def _passages_of_channels(
     width = _width(k)
     by_index = []
     for channel in plan:
-        by_index.append(channel.view.passages(queries, width, "passage", alone=False))
+        by_index.append(channel.view.passages(queries, width, "passage", is_only_channel=False))
     for number, passages_of_query in enumerate(zip(*by_index, strict=True)):
         by_channel = list(passages_of_query)
         all_word_scores = None
@@ -342,7 +342,8 @@ def _passages_of_index(
     channel: _Planned, queries: Vectors, k: int, parents: Parents
 ) -> Iterator[_Batch]:
     """Yield each query with the passages that the index of the only channel finds for it."""
-    for number, passages in enumerate(channel.view.passages(queries, k, parents, alone=True)):
+    by_query = channel.view.passages(queries, k, parents, is_only_channel=True)
+    for number, passages in enumerate(by_query):
         yield _Batch(queries[number : number + 1], np.unique(passages), [])
 
 
@@ -659,7 +660,7 @@ def _named(names: Sequence[str], scores: Sequence[float], word_score: float) -> 
     return parts
 
 
-# -- Words alone --
+# -- A ranking by words, without vectors --
 
 
 def best_by_words(

@@ -101,7 +101,7 @@ async def aencode(
     vectors = dict(known)
     for block in _new_texts(plan.positions, known):
         encoded = await store.encoder.aencode_units(list(block))
-        vectors |= _whole(block, encoded)
+        vectors |= _by_whole_text(block, encoded)
         progress(texts=len(block))
     return _by_position(plan.positions, vectors)
 
@@ -234,22 +234,25 @@ def _encoded(
     store: OpenedStore, texts: Mapping[str, Sequence[TextPart]], passages: Mapping[TextPart, Unit]
 ) -> dict[TextPart, Vectors]:
     """Return the vectors of the parts of some texts."""
-    alone = {}
-    divided = {}
+    whole_texts = {}
+    divided_texts = {}
     for text, parts in texts.items():
         if any(part.source for part in parts):
-            divided[text] = parts
+            divided_texts[text] = parts
         else:
-            alone[text] = parts
+            whole_texts[text] = parts
     vectors: dict[TextPart, Vectors] = {}
-    if alone:
-        vectors |= _whole(alone, encoder_of(store).encode_units(list(alone)))
-    if divided:
-        vectors |= _pooled(store, divided, passages)
+    if whole_texts:
+        encoded = encoder_of(store).encode_units(list(whole_texts))
+        vectors |= _by_whole_text(whole_texts, encoded)
+    if divided_texts:
+        vectors |= _pooled(store, divided_texts, passages)
     return vectors
 
 
-def _whole(texts: Mapping[str, Sequence[TextPart]], encoded: Vectors) -> dict[TextPart, Vectors]:
+def _by_whole_text(
+    texts: Mapping[str, Sequence[TextPart]], encoded: Vectors
+) -> dict[TextPart, Vectors]:
     """Return the vectors of whole texts by their only part."""
     vectors = to_matrix(encoded, len(texts))
     return {parts[0]: vector for parts, vector in zip(texts.values(), vectors, strict=True)}

@@ -83,14 +83,7 @@ def built(path: Path, passages: int, **options: Any) -> str:
 def searched(path: Path) -> str:
     """Search a store, and return a table of the times."""
     with open_store(path) as store:
-        chance = np.random.default_rng(3)
-        chosen = store.get(chance.choice(store.ids(), 4 * _QUERIES, replace=False).tolist())
-        facts = [unit for unit in chosen if unit.granularity is Granularity.PROPOSITION][:_QUERIES]
-        vectors = store.vectors([unit.id for unit in facts])
-        queries = np.stack([vectors[unit.id] for unit in facts])
-        queries = queries + chance.normal(0, _NOISE, queries.shape).astype(np.float32)
-        queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-        texts = ["what is " + " ".join(unit.text.split()[:6]) for unit in facts]
+        queries, texts = queries_of(store)
         rows = []
         for name, options in SEARCHES.items():
             store.search_by_vector(queries[0], _K, text=texts[0], **options)
@@ -109,6 +102,19 @@ def searched(path: Path) -> str:
         f"{markdown(head, rows)}\n\n"
         f"Memory of the process that searched: {own_memory() / 2**20:,.0f} MiB."
     )
+
+
+def queries_of(store: UnitStore) -> tuple[np.ndarray, list[str]]:
+    """Return disturbed vectors of some propositions, and questions with their first words."""
+    chance = np.random.default_rng(3)
+    chosen = store.get(chance.choice(store.ids(), 4 * _QUERIES, replace=False).tolist())
+    facts = [unit for unit in chosen if unit.granularity is Granularity.PROPOSITION][:_QUERIES]
+    vectors = store.vectors([unit.id for unit in facts])
+    queries = np.stack([vectors[unit.id] for unit in facts])
+    queries = queries + chance.normal(0, _NOISE, queries.shape).astype(np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    texts = ["what is " + " ".join(unit.text.split()[:6]) for unit in facts]
+    return queries, texts
 
 
 def open_store(path: Path, **options: Any) -> UnitStore:

@@ -41,9 +41,15 @@ from factoid.vectors.vector_index import membership, places_in
 Parents = Literal["unit", "passage", "document"]
 
 LEXICAL = "lexical"
-MATCHES = 3  # best units to return with each parent
+# Best units to return with each parent. A choice, which nothing measured: they show why a parent
+# was found, and each is one more text to read from the database. Scores do not depend on it.
+MATCHES = 3
 _SCORES = 1 << 24  # in memory at once: 64 MiB
-_FOUND = 100  # vectors that it finds at least if several channels rank them
+# Candidates that each of several channels gives at least, where the indexes are not exact. A choice
+# that was measured later: docs/store-benchmarks.md, "Candidates of each channel". On random vectors
+# and words, twice as many find 98 instead of 93 of 100 of the best passages, and take up to a third
+# longer.
+_CANDIDATES = 100
 _FACTOR = 4  # by which a search is widened
 
 
@@ -349,7 +355,7 @@ def _passages_of_index(
 
 def _width(k: int) -> int:
     """Return how many candidates each of several channels gives."""
-    return max(_FOUND, _FACTOR * k)
+    return max(_CANDIDATES, _FACTOR * k)
 
 
 def _best_of_words(passage_rows: Ids, word_scores: Vectors, count: int) -> Ids:

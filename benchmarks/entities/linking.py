@@ -254,9 +254,9 @@ def _strict(
     for record in records:
         text = record["text"]
         labels = {}
-        for label in record["labels"]:
-            if label["name"] != "Unknown":
-                labels[tuple(label["span"])] = name_key(label["name"])
+        for gold_label in record["labels"]:
+            if gold_label["name"] != "Unknown":
+                labels[tuple(gold_label["span"])] = name_key(gold_label["name"])
         mentions = link(text)
         gold += len(labels)
         said += len(mentions)

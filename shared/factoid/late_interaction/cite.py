@@ -311,19 +311,21 @@ class PropCite:
         """
         citer = _AnswerCiter(self, passages)
         growing = GrowingAnswer()
-        ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
+        # A model takes seconds to begin its answer: passages are encoded meanwhile.
+        encoding = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:
             async for chunk in chunks:
                 check_text(chunk, "chunk")
                 for stretch in await asyncio.to_thread(growing.feed, chunk):
-                    await ready
+                    await encoding
                     yield await asyncio.to_thread(citer.cite, stretch)
-            await ready
+            await encoding  # its errors are raised even if no sentence was cited
             for stretch in await asyncio.to_thread(growing.finish):
                 yield await asyncio.to_thread(citer.cite, stretch)
         finally:
-            ready.cancel()
-            await asyncio.gather(ready, return_exceptions=True)
+            # Nobody may be waiting for it any more: it ends here, and its error was raised above.
+            encoding.cancel()
+            await asyncio.gather(encoding, return_exceptions=True)
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
         self.last_report = citer.report
@@ -373,8 +375,8 @@ class _AnswerCiter:
         self._ranker = prop_cite.ranker
         self._passages = as_passages(passages)
         self._counts: Counter[str] = Counter()
-        self._tokens: list[TokenVectors] | None = None
-        self._propositions: dict[str, list[Unit]] = {}
+        self._tokens: list[TokenVectors] | None = None  # of each passage, once they are encoded
+        self._propositions: dict[str, list[Unit]] = {}  # by their sentence
         self._length = 0  # of the cited answer so far
 
     @property
@@ -405,12 +407,15 @@ class _AnswerCiter:
         for unit in map(as_passage, sentences):
             if unit.text not in self._propositions:
                 units[unit.id] = unit
-        self._propositions |= {unit.text: [] for unit in units.values()}
-        if units:
-            for proposition in decompose(
-                list(units.values()), self._prop_cite.propositionizer, log=False
-            ).units:
-                self._propositions[units[proposition.parent_id].text].append(proposition)
+        if not units:
+            return
+        propositionizer = self._prop_cite.propositionizer
+        decomposition = decompose(list(units.values()), propositionizer, log=False)
+        for unit in units.values():
+            self._propositions[unit.text] = []
+        for proposition in decomposition.units:
+            sentence = units[proposition.parent_id].text
+            self._propositions[sentence].append(proposition)
 
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""

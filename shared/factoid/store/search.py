@@ -70,7 +70,7 @@ def prepare_queries(
         condition = to_condition(options.filter)
     present: Sequence[Granularity] = store.granularities
     if not options.granularity:
-        present = _present(store)
+        present = _granularities_with_vectors(store)
     granularities = store.compared_granularities(options, present)
     k = whole_number("k", k)
     for text in texts or ():
@@ -103,7 +103,7 @@ def _encode_texts(store: OpenedStore, texts: Sequence[str]) -> Vectors:
     return np.asarray(store.encoder.encode_queries(texts), np.float32)
 
 
-def _present(store: OpenedStore) -> Sequence[Granularity]:
+def _granularities_with_vectors(store: OpenedStore) -> Sequence[Granularity]:
     """Return the granularities of a store that have vectors; all of them if none has any.
 
     If the finest is known to have some, all are returned: the default search needs no more.
@@ -156,6 +156,7 @@ def search_snapshot(
         snapshot: That of the generation.
         states: The indexes that the queries need, of the same generation.
     """
+    # -- Rank, as rows --
     options = queries.options
     indexes = _query_indexes(queries, wall, snapshot, states)
     highest = 1.0  # of words and cosines, which float32 may exceed
@@ -174,16 +175,20 @@ def search_snapshot(
         rankings = _by_vectors(queries, vectors, views, indexes, wall)
         if views[0].index.similarity is not Similarity.COSINE:
             highest = math.inf  # inner products have no bound
+
+    # -- Choose among the ranked parents --
     least = options.min_score
     if least is not None:
         rankings = [_at_least(least, ranking) for ranking in rankings]
-    if options.mmr is not None and queries.vectors is not None:
+    if options.mmr is not None and queries.vectors is not None:  # it compares vectors
         diverse = []
         for vector, ranking in zip(vectors, rankings, strict=True):
             diverse.append(
                 diverse_parents(views, vector, ranking, queries.k, lambda_mult=options.mmr)
             )
         rankings = diverse
+
+    # -- Read what is shown --
     return _hits(snapshot, rankings, options, highest, wall)
 
 
@@ -488,9 +493,6 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
     return replace(hit, neighbours=tuple(neighbours))
 
 
-# -- Units by their ids --
-
-
 def _cut_sentences(
     snapshot: Snapshot, unit: Unit, count: int, allowed: Allowed | None
 ) -> list[Unit]:
@@ -523,6 +525,9 @@ def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit
             else:
                 within.append(sentence)
     return [*before[-count:], *within, *after[:count]]
+
+
+# -- Units by their ids --
 
 
 def allowed_ids(

@@ -26,6 +26,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from benchmarks.records import texts_of, units_of
 from factoid import Document, Granularity, SentenceTransformerEncoder, Unit, UnitStore
 from factoid.documents import clean, read_markdown
 from factoid.encode import Encoder
@@ -76,7 +77,10 @@ def answered(search: Search, questions: Sequence[dict[str, str]]) -> tuple[int, 
     """Return how many questions the best result answers, and how many the five best do."""
     first = among = 0
     for question in questions:
-        right = [plain(question["answer"]) in plain(text) for text in search(question["question"])]
+        answer = plain(question["answer"])
+        right = []
+        for text in search(question["question"]):
+            right.append(answer in plain(text))
         first += right[:1] == [True]
         among += any(right)
     return first, among
@@ -89,12 +93,10 @@ def build(encoder: Encoder, documents: Sequence[Document]) -> UnitStore:
     return store
 
 
-def units_of(store: UnitStore, granularity: Granularity) -> list[Unit]:
+def all_units(store: UnitStore, granularity: Granularity) -> list[Unit]:
     """Return all units of a granularity: a search for as many as there are finds them."""
     count = store.counts()[granularity]
-    return [
-        hit.unit for hit in store.search("units", count, granularity=granularity, parents="unit")
-    ]
+    return units_of(store.search("units", count, granularity=granularity, parents="unit"))
 
 
 def splitter_search(encoder: Encoder, text: str) -> tuple[Search, int]:
@@ -135,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for granularity in Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION:
         counts: list[int] = []
         for store in stores.values():
-            counts += answered(partial(texts_of, store, granularity), questions)
+            counts += answered(partial(best_texts, store, granularity), questions)
         print_row(f"{granularity}s", counts)
     counts = []
     for text in (body, document.text):
@@ -152,7 +154,7 @@ def print_dirt(stores: Sequence[UnitStore], questions: Sequence[dict[str, str]])
     found: list[list[Unit]] = []
     for store in stores:
         for granularity in (Granularity.PASSAGE, Granularity.PROPOSITION):
-            columns.append(units_of(store, granularity))
+            columns.append(all_units(store, granularity))
             units: list[Unit] = []
             for asked in questions:
                 units += best_units(store, granularity, asked["question"])
@@ -162,7 +164,10 @@ def print_dirt(stores: Sequence[UnitStore], questions: Sequence[dict[str, str]])
         "| - | - | - | - | - |"
     )
     for rule in [*RULES, "side stamp"]:
-        print_row(rule, [sum(rule in faults(unit) for unit in units) for units in columns])
+        counts = []
+        for units in columns:
+            counts.append(sum(rule in faults(unit) for unit in units))
+        print_row(rule, counts)
     print_row("any", list(map(count_dirty, columns)))
     print_row("any, in the top 5", [f"{count_dirty(units)} of {len(units)}" for units in found])
     references = []
@@ -185,12 +190,12 @@ def print_row(name: str, cells: Sequence[object]) -> None:
 def best_units(store: UnitStore, granularity: Granularity, question: str) -> list[Unit]:
     """Return the five best units for a question."""
     hits = store.search(question, 5, granularity=granularity, parents="unit")
-    return [hit.unit for hit in hits]
+    return units_of(hits)
 
 
-def texts_of(store: UnitStore, granularity: Granularity, question: str) -> list[str]:
+def best_texts(store: UnitStore, granularity: Granularity, question: str) -> list[str]:
     """Return the texts of the five best units for a question."""
-    return [unit.text for unit in best_units(store, granularity, question)]
+    return texts_of(best_units(store, granularity, question))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import numpy as np
+
 from benchmarks.ranking.corpora import Corpus, read
-from benchmarks.ranking.measures import table
+from benchmarks.ranking.measures import per_cent, recall_names, table
 from factoid import Document, Hit, SentenceTransformerEncoder, UnitStore
 
 OFFICE = Path(__file__).parent / "office"
@@ -54,7 +57,7 @@ def shares(corpus: Corpus, store: UnitStore, product: str | None = None) -> list
     for question, hits in zip(corpus.questions, store.search_batch(texts, max(CUTS)), strict=True):
         for column, cut in enumerate(CUTS):
             right[column] += any(_answers(corpus, question, hit, product) for hit in hits[:cut])
-    return [100 * count / len(texts) for count in right]
+    return [count / len(texts) for count in right]
 
 
 def _answers(corpus: Corpus, question: object, hit: Hit, product: str | None) -> bool:
@@ -65,34 +68,39 @@ def _answers(corpus: Corpus, question: object, hit: Hit, product: str | None) ->
 
 def main() -> None:
     corpus = read(OFFICE)
-    row = table("", [f"R@{cut}{what}" for what in ("", ", embedded") for cut in CUTS])
-    editions = [edition(document, product) for document in corpus.documents for product in PRODUCTS]
+    recalls = recall_names(CUTS)
+    row = table("", [*recalls, *(f"{name}, embedded" for name in recalls)])
+
+    editions = []
+    for document in corpus.documents:
+        for product in PRODUCTS:
+            editions.append(edition(document, product))
     without = filled(editions, [])
     with_product = filled(editions, ["product"])
-    cells = []
+    means: list[float] = []
+    unnamed: list[float] = []
     for store in (without, with_product):
-        each = [shares(corpus, store, product) for product in PRODUCTS]
-        cells += [f"{sum(column) / len(PRODUCTS):.1f}" for column in zip(*each, strict=True)]
-    row("three editions", cells)
-    row(
-        "unnamed",
-        [f"{share:.1f}" for store in (without, with_product) for share in shares(corpus, store)],
-    )
+        by_product = [shares(corpus, store, product) for product in PRODUCTS]
+        means += np.mean(by_product, axis=0).tolist()
+        unnamed += shares(corpus, store)
+    row("three editions", per_cent(means))
+    row("unnamed", per_cent(unnamed))
+
     plain = shares(corpus, filled(corpus.documents, []))
-    one = filled(
-        [replace(document, metadata={"product": PRODUCTS[0]}) for document in corpus.documents],
-        ["product"],
-    )
-    row("one edition, one product", [f"{share:.1f}" for share in plain + shares(corpus, one)])
-    kinds = ("handbook", "notice", "minutes", "contract")
-    varied = [
-        replace(document, metadata={"kind": kinds[number % len(kinds)]})
-        for number, document in enumerate(corpus.documents)
-    ]
-    row(
-        "one edition, kinds at random",
-        [f"{share:.1f}" for share in plain + shares(corpus, filled(varied, ["kind"]))],
-    )
+    one_product = with_values(corpus.documents, "product", PRODUCTS[:1])
+    one = shares(corpus, filled(one_product, ["product"]))
+    row("one edition, one product", per_cent(plain + one))
+    of_kinds = with_values(corpus.documents, "kind", ("handbook", "notice", "minutes", "contract"))
+    varied = shares(corpus, filled(of_kinds, ["kind"]))
+    row("one edition, kinds at random", per_cent(plain + varied))
+
+
+def with_values(documents: Sequence[Document], key: str, values: Sequence[str]) -> list[Document]:
+    """Return documents whose metadata holds each value in turn."""
+    changed = []
+    for document, value in zip(documents, cycle(values), strict=False):
+        changed.append(replace(document, metadata={key: value}))
+    return changed
 
 
 if __name__ == "__main__":

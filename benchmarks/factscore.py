@@ -27,6 +27,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 
@@ -72,7 +73,7 @@ class Output:
     rate: float | None = None  # examples per CPU second
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -95,29 +96,41 @@ def main() -> None:
         metavar="PAGE",
         help="write it between the markers of this page as well",
     )
-    arguments = parser.parse_args()
-    examples = (
-        read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
-    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
+    if arguments.densex:
+        examples = read_densex(arguments.folder)
+    else:
+        examples = read_factscore(arguments.folder)
     logging.getLogger("factoid").setLevel(logging.ERROR)  # what falls back is counted in the table
     syntax = run("syntax", SyntaxPropositionizer(), [example.passage for example in examples])
     outputs = [*given(examples, arguments.densex), syntax]
     similarity = similarity_of(examples, outputs, arguments.similarity)
-    scores = {output.name: score(output, examples, similarity) for output in outputs}
-    named = {output.name: score(output, examples, similarity, named=True) for output in outputs}
-    rows = [
-        row(half, output, examples, scores[output.name], named[output.name], arguments)
-        for half in HALVES
-        for output in outputs
-    ]
-    columns = [column for column in zip(HEAD, *rows, strict=True) if any(column[1:])]
-    head, *rows = map(list, zip(*columns, strict=True))
+    scored = []
+    for output in outputs:
+        scores = score(output, examples, similarity)
+        named = score(output, examples, similarity, named=True)
+        scored.append((output, scores, named))
+    rows = []
+    for half in HALVES:
+        for output, scores, named in scored:
+            rows.append(row(half, output, examples, scores, named, arguments))
+    head, *rows = without_empty_columns([HEAD, *rows])
     table = markdown(head, rows)
     print(table if arguments.markdown else aligned(head, rows))
     if arguments.into:
         fill(arguments.into, "densex" if arguments.densex else "factscore", table)
     if arguments.worst:
         worst(arguments.worst, examples, outputs[-1], similarity, recall=arguments.densex)
+
+
+def without_empty_columns(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows of a table without the columns in which only the first row has a text."""
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    return list(map(list, zip(*columns, strict=True)))
 
 
 def run(name: str, propositionizer: Propositionizer, passages: Sequence[Unit]) -> Output:
@@ -131,9 +144,9 @@ def given(examples: list[Example], densex: bool) -> list[Output]:
     """What needs no propositionizer."""
     texts = [[example.passage.text] for example in examples]
     if densex:
-        sentences = [
-            [unit.text for unit in split_sentences(example.passage)] for example in examples
-        ]
+        sentences = []
+        for example in examples:
+            sentences.append(list(map(attrgetter("text"), split_sentences(example.passage))))
         return [Output("passage itself", texts), Output("its sentences", sentences)]
     return [
         Output("sentence itself", texts),
@@ -144,15 +157,11 @@ def given(examples: list[Example], densex: bool) -> list[Output]:
 def similarity_of(examples: list[Example], outputs: list[Output], name: str) -> Similarity:
     if name == "tokens":
         return TokenF1()
-    lists = [own for output in outputs for own in output.propositions] + [
-        example.references for example in examples
-    ]
-    topics = [example.passage.title for example in examples] * (len(outputs) + 1)
-    texts = [
-        text
-        for topic, own in zip(topics, lists, strict=True)
-        for text in (*own, *_named(own, topic))
-    ]
+    texts: list[str] = []
+    for propositions in (*map(attrgetter("propositions"), outputs), references_of(examples)):
+        for texts_of_one, example in zip(propositions, examples, strict=True):
+            texts += texts_of_one
+            texts += _named(texts_of_one, example.passage.title)
     encoder = KeptEncoder(VECTORS)
     encoder.encode_units(texts)  # all at once, which is faster
     return EncoderSimilarity(encoder)
@@ -162,15 +171,18 @@ def score(
     output: Output, examples: list[Example], similarity: Similarity, *, named: bool = False
 ) -> list[PropositionF1]:
     scores = []
-    for own, example in zip(output.propositions, examples, strict=True):
-        topic = example.passage.title
-        pair = (
-            (_named(own, topic), _named(example.references, topic))
-            if named
-            else (own, example.references)
-        )
-        scores.append(proposition_f1(*pair, similarity))
+    for propositions, example in zip(output.propositions, examples, strict=True):
+        references = example.references
+        if named:
+            topic = example.passage.title
+            propositions = _named(propositions, topic)
+            references = _named(references, topic)
+        scores.append(proposition_f1(propositions, references, similarity))
     return scores
+
+
+def references_of(examples: list[Example]) -> list[list[str]]:
+    return [example.references for example in examples]
 
 
 def _named(texts: list[str], topic: str) -> list[str]:
@@ -185,30 +197,40 @@ def row(
     named: list[PropositionF1],
     arguments: argparse.Namespace,
 ) -> list[str]:
-    chosen = [at for at, example in enumerate(examples) if example.half == half]
-    units = [text for at in chosen for text in output.propositions[at]]
+    chosen = places_of(half, examples)
+    units: list[str] = []
     report = Report()
     sentences = 0
     for at in chosen:
+        units += output.propositions[at]
         report += ground_outputs([examples[at].passage], [output.propositions[at]]).report
         sentences += len(split_sentences(examples[at].passage))
-    figures = [
-        fmean(scores[at].f1 for at in chosen),
-        fmean(named[at].f1 for at in chosen),
-        fmean(scores[at].precision for at in chosen),
-    ]
+    own = [scores[at] for at in chosen]
+    figures = [""] * 3  # see read_densex
+    if not arguments.densex:
+        f1 = fmean(map(attrgetter("f1"), own))
+        f1_named = fmean(named[at].f1 for at in chosen)
+        precision = fmean(map(attrgetter("precision"), own))
+        figures = [f"{f1:.3f}", f"{f1_named:.3f}", f"{precision:.3f}"]
+    words = len(" ".join(units).split())
+    pronouns = len(list(filter(_PRONOUN.match, units)))
     return [
         f"{half} ({len(chosen)})",
         output.name,
-        *("" if arguments.densex else f"{figure:.3f}" for figure in figures),  # see read_densex
-        f"{fmean(scores[at].recall for at in chosen):.3f}",
+        *figures,
+        f"{fmean(map(attrgetter('recall'), own)):.3f}",
         f"{len(units) / len(chosen):.2f}",
-        f"{sum(len(text.split()) for text in units) / len(units):.1f}",
-        f"{sum(bool(_PRONOUN.match(text)) for text in units) / len(units):.1%}",
+        f"{words / len(units):.1f}",
+        f"{pronouns / len(units):.1%}",
         f"{report.unsupported / len(units):.1%}",
         f"{report.uncovered / sentences:.1%}",
         f"{output.rate:.0f}/s" if output.rate else "",
     ]
+
+
+def places_of(half: str, examples: list[Example]) -> list[int]:
+    """Return which examples are of a half."""
+    return [at for at, example in enumerate(examples) if example.half == half]
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:
@@ -220,12 +242,8 @@ def aligned(head: list[str], rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = []
     for cells in (head, *rows):
-        pairs = enumerate(zip(cells, widths, strict=True))
-        lines.append(
-            "  ".join(
-                cell.rjust(width) if at > 1 else cell.ljust(width) for at, (cell, width) in pairs
-            ).rstrip()
-        )
+        padded = [*map(str.ljust, cells[:2], widths[:2]), *map(str.rjust, cells[2:], widths[2:])]
+        lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
 
 
@@ -245,7 +263,7 @@ def worst(
     on it.
     """
     scores = score(output, examples, similarity, named=True)
-    own = [at for at, example in enumerate(examples) if example.half == HALVES[0]]
+    own = places_of(HALVES[0], examples)
     own.sort(key=lambda at: scores[at].recall if recall else scores[at].f1)
     for at in own[:count]:
         example = examples[at]
@@ -256,9 +274,8 @@ def worst(
             f"[{topic}]"
         )
         print(f"      {example.passage.text}")
-        texts, references = (
-            _named(side, topic) for side in (output.propositions[at], example.references)
-        )
+        texts = _named(output.propositions[at], topic)
+        references = _named(example.references, topic)
         best = similarity(texts, references)
         for text, nearest in zip(texts, best.max(axis=1, initial=0), strict=True):
             print(f"  ours {nearest:.2f}  {text}")

@@ -82,17 +82,22 @@ class Case:
 
     def count(self, search: Search) -> int:
         """Return how many questions find their answer in the right source."""
-        hits = [(search(question), source, answer) for question, source, answer in self.questions]
-        return sum(
-            found == source and answer in cut_words(text, self.words)
-            for (found, text), source, answer in hits
-        )
+        count = 0
+        for question, source, answer in self.questions:
+            found, text = search(question)
+            count += found == source and answer in cut_words(text, self.words)
+        return count
 
 
 def manuals() -> Case:
     """Return four manuals and twelve questions."""
-    questions = [(asked.format(name=name), name, "") for name in PRODUCTS for asked in ASKED]
-    return Case({name: MANUAL.format(name=name) for name in PRODUCTS}, questions)
+    texts = {}
+    questions = []
+    for name in PRODUCTS:
+        texts[name] = MANUAL.format(name=name)
+        for asked in ASKED:
+            questions.append((asked.format(name=name), name, ""))
+    return Case(texts, questions)
 
 
 def sections() -> Case:
@@ -110,12 +115,13 @@ def sections() -> Case:
 
 def answered() -> Case:
     """Return a page of questions with answers, and twenty questions in other words."""
-    rows = [line.split("|") for line in ANSWERED.splitlines()]
-    page = "\n\n".join(f"{question}\n\n{answer}" for question, answer, _ in rows)
-    questions = [
-        (asked, "page", answer.partition(",")[0].partition(".")[0]) for _, answer, asked in rows
-    ]
-    return Case({"page": page}, questions, "passage", 60)
+    paragraphs = []
+    questions = []
+    for line in ANSWERED.splitlines():
+        question, answer, asked = line.split("|")
+        paragraphs += [question, answer]
+        questions.append((asked, "page", answer.partition(",")[0].partition(".")[0]))
+    return Case({"page": "\n\n".join(paragraphs)}, questions, "passage", 60)
 
 
 def core(
@@ -145,9 +151,9 @@ def core(
 
 def langchain(case: Case, encoder: Encoder, granularity: str | None) -> Search:
     """Search LangChain's store in memory with its own splitter, or ours with ours."""
-    documents = [
-        LangChainDocument(text, metadata={"source": source}) for source, text in case.texts.items()
-    ]
+    documents = []
+    for source, text in case.texts.items():
+        documents.append(LangChainDocument(text, metadata={"source": source}))
     if granularity is None:
         plain = InMemoryVectorStore(EncoderEmbeddings(encoder))
         plain.add_documents(
@@ -170,12 +176,11 @@ def langchain(case: Case, encoder: Encoder, granularity: str | None) -> Search:
 
 def llama_index(case: Case, encoder: Encoder, granularity: str | None) -> Search:
     """Search LlamaIndex's store in memory with its own Markdown parser, or ours with ours."""
-    documents = [
-        LlamaIndexDocument(
-            text=text, metadata={"source": source}, excluded_embed_metadata_keys=["source"]
-        )
-        for source, text in case.texts.items()
-    ]
+    documents = []
+    for source, text in case.texts.items():
+        document = LlamaIndexDocument(text=text, metadata={"source": source})
+        document.excluded_embed_metadata_keys = ["source"]
+        documents.append(document)
     parser: NodeParser = MarkdownNodeParser() if granularity is None else MultiGranularNodeParser()
     context = None
     options = {}

@@ -39,8 +39,9 @@ from benchmarks.ranking.domain import (
     TokenCachedEncoder,
     read,
 )
-from benchmarks.ranking.measures import table
+from benchmarks.ranking.measures import per_cent, table
 from benchmarks.ranking.peers import Chunks
+from benchmarks.records import texts_of, units_of
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore
 from factoid.encode import Encoder
 from langchain_factoid import EncoderEmbeddings
@@ -95,7 +96,7 @@ class Setting:
         options = {"document_ids": question.scope or None}
         passages = store.search(question.text, k=max(CUTS), parents="passage", **options)
         units = store.search(question.text, k=FETCHED, parents="unit", **options)
-        return [hit.unit for hit in passages], units
+        return units_of(passages), units
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,8 @@ def fused(*rankings: Sequence[Unit]) -> list[Unit]:
         for rank, unit in enumerate(ranking, 1):
             units[unit.id] = unit
             scores[unit.id] = scores.get(unit.id, 0) + 1 / (RANK_CONSTANT + rank)
-    return [units[key] for key in sorted(scores, key=scores.__getitem__, reverse=True)]
+    best_first = sorted(scores, key=scores.__getitem__, reverse=True)
+    return [units[key] for key in best_first]
 
 
 def folder_size(folder: Path) -> int:
@@ -222,24 +224,25 @@ def costs(
     settings: Sequence[Setting | Peer], documents: Sequence[Document], encoder: Encoder, rounds: int
 ) -> list[Cost]:
     """Return the median costs of each setting, which take turns."""
-    encoder.encode_units([document.text for document in documents[:8]])  # the first call is slower
+    encoder.encode_units(texts_of(documents[:8]))  # the first call is slower
     measured: list[list[Cost]] = [[] for _ in settings]
     for _ in range(rounds):
         for setting, figures in zip(settings, measured, strict=True):
             figures.append(setting.cost(documents, encoder))
             print(setting.name, figures[-1], flush=True)
-    return [
-        Cost(*(statistics.median(column) for column in zip(*figures, strict=True)))
-        for figures in measured
-    ]
+    medians = []
+    for figures in measured:
+        columns = zip(*figures, strict=True)
+        medians.append(Cost(*map(statistics.median, columns)))
+    return medians
 
 
 def found_in(
     settings: Sequence[Setting | Peer], data: DomainSet, encoder: Encoder, limit: int
 ) -> list[list[float]]:
-    """Return for each setting the means of recall and of the words curve, in percent."""
+    """Return for each setting the means of recall and of the words curve."""
     questions = data.questions[:: max(1, len(data.questions) // limit)][:limit]
-    vectors = encoder.encode_queries([question.text for question in questions])
+    vectors = encoder.encode_queries(texts_of(questions))
     rows = []
     for setting in settings:
         values = []
@@ -247,12 +250,24 @@ def found_in(
             for question, vector in zip(questions, vectors, strict=True):
                 results, context = search(question, vector)
                 values.append([*data.recall(question, results), *data.curve(question, context)])
-        rows.append([100 * float(value) for value in np.nanmean(np.array(values), axis=0)])
-        print(data.name, setting.name, [f"{value:.1f}" for value in rows[-1]], flush=True)
+        means = np.nanmean(np.array(values), axis=0)
+        rows.append(means.tolist())
+        print(data.name, setting.name, per_cent(means), flush=True)
     return rows
 
 
-def main() -> None:
+def chosen_settings(arguments: argparse.Namespace) -> list[Setting | Peer]:
+    """Return the rows that were asked for, and the first one where it is the unit of costs."""
+    chosen = []
+    for setting in SETTINGS:
+        is_unit = setting is SETTINGS[0] and not arguments.found
+        is_asked = arguments.rows is None or any(part in setting.name for part in arguments.rows)
+        if is_unit or is_asked:
+            chosen.append(setting)
+    return chosen
+
+
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cache", type=Path)
@@ -271,18 +286,14 @@ def main() -> None:
         action="store_true",
         help="encode whole sets in bfloat16; costs are in float32",
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     encoder = SentenceTransformerEncoder()
     sets = [read(arguments.folder / name) for name in arguments.sets]
-    settings = []
-    for setting in SETTINGS:
-        is_unit = setting is SETTINGS[0] and not arguments.found
-        if (
-            arguments.rows is None
-            or any(part in setting.name for part in arguments.rows)
-            or is_unit
-        ):
-            settings.append(setting)
+    settings = chosen_settings(arguments)
     cells = [[setting.name] for setting in settings]
     columns: list[str] = []
 
@@ -302,8 +313,8 @@ def main() -> None:
                 cached = TokenCachedEncoder(encoder, arguments.cache)
                 found = found_in(settings, data, cached, arguments.questions)
             for row, values in zip(cells, found, strict=True):
-                recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
-                curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
+                recall = " / ".join(per_cent(values[: len(CUTS)]))
+                curve = " / ".join(per_cent(values[len(CUTS) :]))
                 row.append(f"{recall} · {curve}")
         print(f"Each set: R@{CUTS} · the first {BUDGETS} words")
 

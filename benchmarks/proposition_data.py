@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,18 +58,19 @@ def read_factscore(folder: Path) -> list[Example]:
     """
     examples = []
     for name in ("InstructGPT", "ChatGPT"):
-        for line in (
-            (folder / "labeled_data" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        ):
+        file = folder / "labeled_data" / f"{name}.jsonl"
+        for line in file.read_text(encoding="utf-8").splitlines():
             bio = json.loads(line)
             for sentence in bio["annotations"] or []:
-                human, model = (
-                    [fact["text"] for fact in sentence.get(key) or []]
-                    for key in ("human-atomic-facts", "model-atomic-facts")
-                )
+                human = _facts(sentence, "human-atomic-facts")
+                model = _facts(sentence, "model-atomic-facts")
                 if human:
                     examples.append(Example(_passage(bio["topic"], sentence["text"]), human, model))
     return examples
+
+
+def _facts(sentence: dict[str, Any], key: str) -> list[str]:
+    return [fact["text"] for fact in sentence.get(key) or []]
 
 
 def read_densex(folder: Path) -> list[Example]:
@@ -87,20 +89,25 @@ def read_densex(folder: Path) -> list[Example]:
     titled: dict[tuple[str, str], None] = {}  # propositions with their title
     for views in shown:
         for text in views["passage"].values():
-            passages |= {passage.id: passage for passage in _own(text)}
+            for passage in _own(text):
+                passages[passage.id] = passage
         titled |= dict.fromkeys(_listed(views["word"]["proposition"]))
     found: dict[str, dict[str, None]] = {}
     for title, proposition in titled:
         words = content_words(proposition)
-        held = {
-            own.id: len(words & (content_words(own.text) | content_words(title)))
-            for own in passages.values()
-            if own.title == title
-        }
-        best = max(held, key=lambda own: held[own], default=None)
-        if best and held[best] >= _SUPPORTED * len(words):
+        best = ""
+        most = -1
+        for passage in passages.values():
+            held = len(words & (content_words(passage.text) | content_words(title)))
+            if passage.title == title and held > most:
+                best = passage.id
+                most = held
+        if best and most >= _SUPPORTED * len(words):
             found.setdefault(best, {})[proposition] = None
-    return [Example(passages[own], list(propositions)) for own, propositions in found.items()]
+    examples = []
+    for passage_id, propositions in found.items():
+        examples.append(Example(passages[passage_id], list(propositions)))
+    return examples
 
 
 def name_subject(text: str, topic: str) -> str:
@@ -158,14 +165,15 @@ class KeptEncoder:
         self._vectors: dict[bytes, Vectors] = {}
         if path.exists():
             with np.load(path, allow_pickle=False) as kept:
-                self._vectors = {
-                    key.tobytes(): row
-                    for key, row in zip(kept["keys"], kept["vectors"], strict=True)
-                }
+                for key, vector in zip(kept["keys"], kept["vectors"], strict=True):
+                    self._vectors[key.tobytes()] = vector
 
     def encode_units(self, texts: list[str]) -> Vectors:
         keys = [hashlib.sha256(text.encode()).digest() for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
+        new = {}
+        for key, text in zip(keys, texts, strict=True):
+            if key not in self._vectors:
+                new[key] = text
         if new:
             self._vectors.update(
                 zip(new, self._encoder.encode_units(list(new.values())), strict=True)

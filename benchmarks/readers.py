@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from operator import itemgetter
 from pathlib import Path
 
 from factoid.evaluate.answers import score_answers
@@ -30,7 +31,7 @@ def main() -> None:
             for entry in paragraph["qas"]:
                 questions.append(entry["question"])
                 contexts.append(paragraph["context"])
-                answers.append([answer["text"] for answer in entry["answers"]])
+                answers.append(list(map(itemgetter("text"), entry["answers"])))
     step = max(1, len(questions) // arguments.questions)
     print("| answers | exact match | F1 | questions |\n| - | -: | -: | -: |")
     for kind in ("span", "sentence"):

@@ -21,6 +21,7 @@ from pathlib import Path
 from benchmarks.entities import factoidqa
 from benchmarks.entities.factoidqa import FactoidQA, Question
 from benchmarks.entities.process import Timed, disk_bytes, timed
+from benchmarks.records import texts_of
 from benchmarks.store.report import fill
 from factoid.evaluate.answers import has_answer_dpr, has_answer_normalized
 from factoid.evaluate.rankings import judge, mrr, ndcg, top_k_accuracy
@@ -70,12 +71,16 @@ def main() -> None:
         fill(arguments.into, "factoidqa", text)
 
 
+def titles_and_texts(given: FactoidQA) -> list[list[str]]:
+    return [[article.title, article.text] for article in given.articles]
+
+
 def similarity(given: FactoidQA, questions: Sequence[Question], work: Path) -> list[Found]:
     found = []
-    texts = [question.text for question in questions]
+    texts = texts_of(questions)
+    articles = titles_and_texts(given)
     for method in ("BM25", "MiniLM"):
         folder = work / method
-        articles = [[article.title, article.text] for article in given.articles]
         timed(
             "benchmarks.entities.passages:build",
             method=method,
@@ -95,9 +100,9 @@ def similarity(given: FactoidQA, questions: Sequence[Question], work: Path) -> l
 
 def entities(given: FactoidQA, questions: Sequence[Question], work: Path) -> list[Found]:
     folder = work / "entities"
-    articles = [[article.title, article.text] for article in given.articles]
+    articles = titles_and_texts(given)
     timed("benchmarks.entities.retrieval:build", articles=articles, folder=str(folder))
-    texts = [question.text for question in questions]
+    texts = texts_of(questions)
     titles = [question.title for question in questions]
     found = []
     for linker, annotated in (("annotations", titles), ("TitleLinker", None)):
@@ -123,7 +128,9 @@ def entities(given: FactoidQA, questions: Sequence[Question], work: Path) -> lis
 
 
 def _found(name: str, done: Timed, folder: Path) -> Found:
-    texts = [[f"{title}\n{text}" for title, text in own] for own in done.result]
+    texts = []
+    for results in done.result:
+        texts.append([f"{title}\n{text}" for title, text in results])
     print(f"  {name}: {done.seconds:.1f} s", flush=True)
     return Found(name, texts, done.seconds, done.peak, disk_bytes(folder))
 
@@ -141,8 +148,9 @@ def heading(given: FactoidQA, questions: Sequence[Question]) -> str:
 
 def quality(found: Sequence[Found], questions: Sequence[Question]) -> str:
     """Return the table of MRR, nDCG and accuracy."""
+    all_answers = [question.answers for question in questions]
     plain = [at for at, question in enumerate(questions) if not question.yes_no]
-    answers = [questions[at].answers for at in plain]
+    answers = [all_answers[at] for at in plain]
     rows = [
         "| | retrieved % | documents | MRR | "
         + " | ".join(f"nDCG@{k}" for k in _CUTS)
@@ -153,10 +161,8 @@ def quality(found: Sequence[Found], questions: Sequence[Question]) -> str:
         texts = [method.texts[at] for at in plain]
         relevant = judge(texts, answers, has_answer_normalized)
         by_tokens = judge(texts, answers, has_answer_dpr)
-        everything = judge(
-            method.texts, [question.answers for question in questions], has_answer_normalized
-        )
-        hit = [own for own in method.texts if own]
+        everything = judge(method.texts, all_answers, has_answer_normalized)
+        hit = list(filter(None, method.texts))
         cells = [
             f"{len(hit) / len(questions):.1%}",
             f"{sum(map(len, hit)) / max(len(hit), 1):.2f}",

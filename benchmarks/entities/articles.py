@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +48,12 @@ class Synthetic:
     def __init__(self, articles: int) -> None:
         self.articles = articles
         chance = random.Random(0)
-        syllables = [
-            a + b
-            for a in "b d f g k l m n p r s t v st tr ch".split()
-            for b in "a e i o u ai ou en".split()
-        ]
+        onsets = "b d f g k l m n p r s t v st tr ch".split()
+        syllables = list(map("".join, product(onsets, "a e i o u ai ou en".split())))
         words: dict[str, None] = {}
         while len(words) < _VOCABULARY:  # short words first, so that the frequent ones are short
-            words[
-                "".join(
-                    chance.choices(
-                        syllables, k=1 + len(words) * 4 // _VOCABULARY + chance.randrange(2)
-                    )
-                )
-            ] = None
+            count = 1 + len(words) * 4 // _VOCABULARY + chance.randrange(2)
+            words["".join(chance.choices(syllables, k=count))] = None
         self._words = list(words)
         weights = 1 / np.arange(1, _VOCABULARY + 1)
         self._cumulated = np.cumsum(weights / weights.sum())
@@ -107,9 +100,10 @@ def build(path: Path, articles: int) -> dict[str, Any]:
     source = Synthetic(articles)
     sample = min(articles, 10_000)
     started = time.perf_counter()
-    texts = [
-        len(record.text.encode()) for record in Synthetic(sample) if isinstance(record, Article)
-    ]
+    sizes = []
+    for record in Synthetic(sample):
+        if isinstance(record, Article):
+            sizes.append(len(record.text.encode()))
     making = (time.perf_counter() - started) / sample * articles
     before = resource.getrusage(resource.RUSAGE_SELF)
     started = time.perf_counter()
@@ -119,18 +113,22 @@ def build(path: Path, articles: int) -> dict[str, Any]:
         "seconds": time.perf_counter() - started,
         "making": making,
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "text": sum(texts) / len(texts) * articles,
+        "text": sum(sizes) / len(sizes) * articles,
         "peak": after.ru_maxrss * 1024,
         "bytes": path.stat().st_size,
         "names": report.names,
     }
 
 
+def random_titles(source: Synthetic, chance: random.Random, count: int) -> list[str]:
+    return [source.title(chance.randrange(source.articles)) for _ in range(count)]
+
+
 def look_up(path: Path, articles: int, *, cold: bool, count: int) -> dict[str, Any]:
     """Time single look-ups of articles at random, in microseconds."""
     source = Synthetic(articles)
     chance = random.Random(1)
-    titles = [source.title(chance.randrange(articles)) for _ in range(count)]
+    titles = random_titles(source, chance, count)
     if cold:
         with path.open("rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -139,10 +137,9 @@ def look_up(path: Path, articles: int, *, cold: bool, count: int) -> dict[str, A
             for title in titles:
                 store.get(title)
         gets = _timed(lambda title: store.get(title), titles)
-        keys = [
-            [name_key(source.title(chance.randrange(articles))) for _ in range(_QUESTION)]
-            for _ in range(count // 20)
-        ]
+        keys = []
+        for _ in range(count // 20):
+            keys.append(list(map(name_key, random_titles(source, chance, _QUESTION))))
         names = _timed(lambda some: store.names(some), keys)
     return {
         "get": gets,
@@ -201,9 +198,13 @@ def table(
 
 
 def _micro(values: tuple[float, float]) -> str:
-    return " / ".join(
-        f"{value:,.0f} µs" if value < 10_000 else f"{value / 1000:,.1f} ms" for value in values
-    )
+    cells = []
+    for value in values:
+        cell = f"{value:,.0f} µs"
+        if value >= 10_000:
+            cell = f"{value / 1000:,.1f} ms"
+        cells.append(cell)
+    return " / ".join(cells)
 
 
 def main() -> None:

@@ -80,8 +80,10 @@ def read(folder: Path) -> FactoidQA:
     rows = 0
     left_out = Counter[str]()
     for file in files:
-        own = {path: _article(path) for path in sorted(file.parent.glob("data/*/*.txt.clean"))}
-        articles |= {article.title: article for article in own.values()}
+        own = {}
+        for path in sorted(file.parent.glob("data/*/*.txt.clean")):
+            own[path] = _article(path)
+            articles[own[path].title] = own[path]
         for number, row in _rows(file):
             rows += 1
             title = canonical_title(row[0])
@@ -98,12 +100,8 @@ def read(folder: Path) -> FactoidQA:
                 left_out["no answer"] += 1
                 continue
             found.setdefault((title, " ".join(question.lower().split())), []).append(row)
-    return FactoidQA(
-        [_question(title, own) for (title, _), own in found.items()],
-        list(articles.values()),
-        rows,
-        left_out,
-    )
+    questions = [_question(title, rows_of_one) for (title, _), rows_of_one in found.items()]
+    return FactoidQA(questions, list(articles.values()), rows, left_out)
 
 
 def _question(title: str, rows: list[list[str]]) -> Question:
@@ -122,7 +120,7 @@ def _rows(file: Path) -> list[tuple[int, list[str]]]:
         )
     rows = []
     for number, line in enumerate(lines, start=2):
-        row = [cell.strip() for cell in line.split("\t")]
+        row = list(map(str.strip, line.split("\t")))
         if len(row) != len(_COLUMNS):
             raise ValueError(
                 f"{file}, line {number}: expected {len(_COLUMNS)} columns, got {len(row)}"
@@ -137,9 +135,8 @@ def _article(path: Path) -> Article:
 
 
 def _lines(path: Path) -> list[str]:
-    return [
-        _decode(line).rstrip("\r") for line in path.read_bytes().removesuffix(b"\n").split(b"\n")
-    ]
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    return [_decode(line).rstrip("\r") for line in lines]
 
 
 def _decode(line: bytes) -> str:

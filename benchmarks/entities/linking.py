@@ -35,6 +35,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -50,6 +51,7 @@ from benchmarks.entities.title_sources import (
     places,
     titles,
 )
+from benchmarks.records import texts_of
 from factoid import SentenceTransformerEncoder
 from factoid.entities.articles.article import Article, Record
 from factoid.entities.articles.build import build_articles
@@ -149,45 +151,60 @@ def questions(arguments: argparse.Namespace, folder: Path) -> None:
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     linker = make_linker(arguments, folder / "all", known)
-    found, milliseconds = timed_links(linker, [question.text for question in asked])
+    found, milliseconds = timed_links(linker, texts_of(asked))
     row(f"all of {len(known):,} titles", asked, found, milliseconds)
     unknown = [question for question in asked if canonical_title(question.title) in held_out]
     without = make_linker(arguments, folder / "without", known - held_out)
-    row("not in the store", unknown, *timed_links(without, [question.text for question in unknown]))
+    row("not in the store", unknown, *timed_links(without, texts_of(unknown)))
+    print_relations(asked, found)
+    print_errors(asked, found, arguments.errors)
+    if arguments.json:
+        write_mentions(arguments.json, asked, found)
+
+
+def titles_of(mentions: Sequence[Mention]) -> list[str]:
+    return [mention.title for mention in mentions]
+
+
+def print_relations(asked: Sequence[Question], found: Sequence[list[Mention]]) -> None:
+    """Print the eight relations whose questions are linked worst."""
     print("\n| relation | questions | gold | only |\n|---|--:|--:|--:|")
-    relations = Counter(question.relation for question in asked)
+    relations: Counter[str] = Counter()
     gold: Counter[str] = Counter()
     only: Counter[str] = Counter()
-    wrong = []
     for question, mentions in zip(asked, found, strict=True):
         title = canonical_title(question.title)
-        gold[question.relation] += any(mention.title == title for mention in mentions)
-        only[question.relation] += [mention.title for mention in mentions] == [title]
-        if [mention.title for mention in mentions] != [title]:
-            wrong.append((question, mentions))
-    for relation in sorted(relations, key=lambda relation: only[relation] / relations[relation])[
-        :8
-    ]:
+        titles = titles_of(mentions)
+        relations[question.relation] += 1
+        gold[question.relation] += title in titles
+        only[question.relation] += titles == [title]
+    worst_first = sorted(relations, key=lambda relation: only[relation] / relations[relation])
+    for relation in worst_first[:8]:
         total = relations[relation]
         print(
             f"| {relation} | {total:,} | {gold[relation] / total:.1%} | "
             f"{only[relation] / total:.1%} |"
         )
-    for question, mentions in random.Random(0).sample(wrong, min(arguments.errors, len(wrong))):
-        print(
-            f"{question.text} [{question.title}]",
-            [(mention.title, round(mention.score, 2)) for mention in mentions],
-        )
-    if arguments.json:
-        with arguments.json.open("w", encoding="utf-8") as file:
-            for question, mentions in zip(asked, found, strict=True):
-                linked = [[mention.start, mention.end, mention.title] for mention in mentions]
-                file.write(
-                    json.dumps(
-                        {"question": question.text, "gold": question.title, "mentions": linked}
-                    )
-                    + "\n"
-                )
+
+
+def print_errors(asked: Sequence[Question], found: Sequence[list[Mention]], count: int) -> None:
+    """Print some questions that are linked to other titles than their own."""
+    wrong = []
+    for question, mentions in zip(asked, found, strict=True):
+        if titles_of(mentions) != [canonical_title(question.title)]:
+            wrong.append((question, mentions))
+    for question, mentions in random.Random(0).sample(wrong, min(count, len(wrong))):
+        linked = [(mention.title, round(mention.score, 2)) for mention in mentions]
+        print(f"{question.text} [{question.title}]", linked)
+
+
+def write_mentions(path: Path, asked: Sequence[Question], found: Sequence[list[Mention]]) -> None:
+    """Write each question with its mentions, one a line."""
+    with path.open("w", encoding="utf-8") as file:
+        for question, mentions in zip(asked, found, strict=True):
+            linked = [[mention.start, mention.end, mention.title] for mention in mentions]
+            record = {"question": question.text, "gold": question.title, "mentions": linked}
+            file.write(json.dumps(record) + "\n")
 
 
 def row(
@@ -199,9 +216,10 @@ def row(
     linked = gold = only = count = ambiguous = 0
     for question, mentions in zip(asked, found, strict=True):
         title = canonical_title(question.title)
+        titles = titles_of(mentions)
         linked += bool(mentions)
-        gold += any(mention.title == title for mention in mentions)
-        only += [mention.title for mention in mentions] == [title]
+        gold += title in titles
+        only += titles == [title]
         count += len(mentions)
         ambiguous += any(mention.ambiguous for mention in mentions)
     total = len(asked)
@@ -235,32 +253,26 @@ def _strict(
     right = said = gold = spans = ambiguous = held = 0
     for record in records:
         text = record["text"]
-        labels = {
-            tuple(label["span"]): name_key(label["name"])
-            for label in record["labels"]
-            if label["name"] != "Unknown"
-        }
+        labels = {}
+        for gold_label in record["labels"]:
+            if gold_label["name"] != "Unknown":
+                labels[tuple(gold_label["span"])] = name_key(gold_label["name"])
         mentions = link(text)
         gold += len(labels)
         said += len(mentions)
-        ambiguous += sum(mention.ambiguous for mention in mentions)
-        spans += sum((mention.start, mention.end) in labels for mention in mentions)
-        hits = [
-            labels.get((mention.start, mention.end)) == name_key(mention.title)
-            for mention in mentions
-        ]
-        right += sum(hits)
-        held += sum(
-            labels.get((mention.start, mention.end))
-            in {name_key(candidate.title) for candidate in mention.candidates}
-            for mention in mentions
-        )
+        wrong = []
+        for mention in mentions:
+            span = (mention.start, mention.end)
+            expected = labels.get(span)
+            candidates = {name_key(candidate.title) for candidate in mention.candidates}
+            ambiguous += mention.ambiguous
+            spans += span in labels
+            held += expected in candidates
+            if expected == name_key(mention.title):
+                right += 1
+            else:
+                wrong.append((text[slice(*span)], mention.title))
         if errors:
-            wrong = [
-                (text[mention.start : mention.end], mention.title)
-                for mention, hit in zip(mentions, hits, strict=True)
-                if not hit
-            ]
             print(text, "| wrong:", wrong)
     precision = right / max(1, said)
     recall = right / gold
@@ -269,17 +281,22 @@ def _strict(
     print(f"| {label} | {counts} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")
 
 
+def made_up_titles(chance: random.Random, count: int) -> list[str]:
+    """Return distinct titles of one to four words."""
+    syllables = list(map("".join, product("bdfgklmnprstvz", "aeiou")))
+    words = []
+    for _ in range(60_000):
+        parts = chance.choices(syllables, k=chance.randint(2, 4))
+        words.append("".join(parts).capitalize())
+    titles = set()
+    while len(titles) < count:
+        titles.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 2, 3, 3, 4)))))
+    return sorted(titles)
+
+
 def speed(arguments: argparse.Namespace, folder: Path) -> None:
     chance = random.Random(0)
-    syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
-    words = [
-        "".join(chance.choices(syllables, k=chance.randint(2, 4))).capitalize()
-        for _ in range(60_000)
-    ]
-    known = set()
-    while len(known) < arguments.titles:
-        known.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 2, 3, 3, 4)))))
-    ordered = sorted(known)
+    ordered = made_up_titles(chance, arguments.titles)
     start = time.perf_counter()
     linker = make_linker(arguments, folder / "many", ordered, dumped=False)
     print(
@@ -292,12 +309,13 @@ def speed(arguments: argparse.Namespace, folder: Path) -> None:
         "When did {} and {} of the old town first meet in the house of {}?",
         "where was {} born",
     ]
-    asked = [
-        chance.choice(patterns).format(*chance.choices(ordered, k=3))
-        if number % 2
-        else chance.choice(patterns).format("Xq", "Yq", "Zq")
-        for number in range(arguments.questions)
-    ]
+    asked = []
+    for number in range(arguments.questions):
+        pattern = chance.choice(patterns)
+        names = ["Xq", "Yq", "Zq"]
+        if number % 2:
+            names = chance.choices(ordered, k=3)
+        asked.append(pattern.format(*names))
     print(
         "| words | questions | ms p50 | ms p99 | CPU ms p50 | CPU ms p99 |\n"
         "|---|--:|--:|--:|--:|--:|"

@@ -7,9 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from factoid.entities.articles.article import Article
+
+if TYPE_CHECKING:
+    from factoid import Hit
 
 _BATCH = 256
 
@@ -43,11 +46,10 @@ def cut(articles: Iterable[Article], *, words: int = 100) -> list[Passage]:
     """
     passages = []
     for article in articles:
-        own = article.text.split()
-        passages += [
-            Passage(article.title, " ".join(own[at : at + words]))
-            for at in range(0, len(own), words)
-        ]
+        words_of_article = article.text.split()
+        for at in range(0, len(words_of_article), words):
+            block = " ".join(words_of_article[at : at + words])
+            passages.append(Passage(article.title, block))
     return passages
 
 
@@ -73,7 +75,10 @@ class BM25:
     def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
         most = min(k, len(self._index.corpus))
         found, _ = self._index.retrieve(_tokens(questions), k=most, show_progress=False)
-        return [[Passage(each["title"], each["text"]) for each in own] for own in found]
+        rankings = []
+        for entries in found:
+            rankings.append([Passage(entry["title"], entry["text"]) for entry in entries])
+        return rankings
 
 
 class MiniLM:
@@ -89,19 +94,20 @@ class MiniLM:
         from factoid import Granularity, SentenceTransformerEncoder, UnitStore
         from factoid.units import Unit
 
-        units = [
-            Unit(
-                "",
-                passage.titled,
-                Granularity.PASSAGE,
-                document_id=passage.title,
-                parent_id=passage.title,
-                start=number,  # tells blocks of the same words apart
-                end=number + len(passage.titled),
-                title=passage.title,
+        units = []
+        for number, passage in enumerate(passages):
+            units.append(
+                Unit(
+                    "",
+                    passage.titled,
+                    Granularity.PASSAGE,
+                    document_id=passage.title,
+                    parent_id=passage.title,
+                    start=number,  # tells blocks of the same words apart
+                    end=number + len(passage.titled),
+                    title=passage.title,
+                )
             )
-            for number, passage in enumerate(passages)
-        ]
         options: dict[str, Any] = {"granularities": [Granularity.PASSAGE], "index": "Flat"}
         with UnitStore(folder, encoder=SentenceTransformerEncoder(), **options) as store:
             for at in range(0, len(units), _BATCH):
@@ -119,13 +125,13 @@ class MiniLM:
             granularity=Granularity.PASSAGE,
             weights=Weights(passage=0, lexical=0),
         )
-        return [
-            [
-                Passage(hit.unit.title, hit.unit.text.removeprefix(f"{hit.unit.title}\n"))
-                for hit in hits
-            ]
-            for hits in found
-        ]
+        return [list(map(_passage, hits)) for hits in found]
+
+
+def _passage(hit: Hit) -> Passage:
+    """Return the passage of a hit, whose text begins with its title."""
+    title = hit.unit.title
+    return Passage(title, hit.unit.text.removeprefix(f"{title}\n"))
 
 
 METHODS: dict[str, Any] = {"BM25": BM25, "MiniLM": MiniLM}
@@ -145,7 +151,10 @@ def search(
 ) -> list[list[tuple[str, str]]]:
     """Load what `build` made, and return (title, text) of the best k passages for each question."""
     searcher: Searcher = METHODS[method](Path(folder))
-    return [[(each.title, each.text) for each in own] for own in searcher.search(questions, k)]
+    rankings = []
+    for passages in searcher.search(questions, k):
+        rankings.append([(passage.title, passage.text) for passage in passages])
+    return rankings
 
 
 def models(method: str) -> list[Path]:
@@ -171,4 +180,4 @@ def _stemmer() -> Callable[[list[str]], list[str]]:
     from nltk.stem.porter import PorterStemmer  # LlamaIndex brings it along
 
     stem = PorterStemmer().stem
-    return lambda words: [stem(word) for word in words]
+    return lambda words: list(map(stem, words))

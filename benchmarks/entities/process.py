@@ -61,8 +61,12 @@ def timed(function: str, **options: Any) -> Timed:
 
 def disk_bytes(folder: Path) -> int:
     """Return the bytes of all files in a folder; one with several links counts once."""
-    stats = [path.stat() for path in folder.rglob("*") if path.is_file()]
-    return sum({(stat.st_dev, stat.st_ino): stat.st_size for stat in stats}.values())
+    sizes = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            status = path.stat()
+            sizes[status.st_dev, status.st_ino] = status.st_size
+    return sum(sizes.values())
 
 
 def _peak_memory() -> int:

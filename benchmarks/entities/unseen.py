@@ -20,13 +20,16 @@ import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.entities.linking import DATA, all_titles, make_linker, percentiles, timed_links
+from benchmarks.data import DATA
+from benchmarks.entities.linking import all_titles, make_linker, percentiles, timed_links, titles_of
 from benchmarks.entities.page import add_into, into
 from benchmarks.entities.title_sources import Question
+from benchmarks.records import texts_of
 from factoid.entities.articles.names import canonical_title, name_key
+from factoid.entities.linkers.titles import TitleLinker
 
 
 def main() -> None:
@@ -50,27 +53,34 @@ def main() -> None:
             ("SQuAD", list(squad(arguments.data))),
             ("CLAP NQ", list(natural_questions(arguments.data))),
         ):
-            found, milliseconds = timed_links(linker, [question.text for question in asked])
-            mentioned = [[mention.title for mention in mentions] for mentions in found]
-            golds = [canonical_title(question.title) for question in asked]
-            named = [
-                f" {name_key(gold)} " in f" {spaced(name_key(each.text))} "
-                for gold, each in zip(golds, asked, strict=True)
-            ]
-            right = [gold in titles for gold, titles in zip(golds, mentioned, strict=True)]
-            shares = (
-                mean(named),
-                mean(map(bool, mentioned)),
-                mean(right),
-                mean(titles == [gold] for gold, titles in zip(golds, mentioned, strict=True)),
-                mean(hit for hit, stands in zip(right, named, strict=True) if stands),
-            )
-            cells = " | ".join(f"{share:.1%}" for share in shares)
-            mentions = sum(map(len, mentioned)) / len(asked)
-            print(
-                f"| {name} | {len(asked):,} | {cells} | {mentions:.2f} | "
-                f"{percentiles(milliseconds)} |"
-            )
+            print(row(name, asked, linker))
+
+
+def row(name: str, asked: Sequence[Question], linker: TitleLinker) -> str:
+    """Return a row of the table for some questions."""
+    found, milliseconds = timed_links(linker, texts_of(asked))
+    named = []  # whether the question holds its gold title
+    linked = []
+    right = []
+    alone = []
+    right_of_named = []
+    mentions = 0
+    for question, mentions_of_question in zip(asked, found, strict=True):
+        gold = canonical_title(question.title)
+        titles = titles_of(mentions_of_question)
+        mentions += len(titles)
+        named.append(f" {name_key(gold)} " in f" {spaced(name_key(question.text))} ")
+        linked.append(bool(titles))
+        right.append(gold in titles)
+        alone.append(titles == [gold])
+        if named[-1]:
+            right_of_named.append(right[-1])
+    shares = map(mean, (named, linked, right, alone, right_of_named))
+    cells = " | ".join(f"{share:.1%}" for share in shares)
+    return (
+        f"| {name} | {len(asked):,} | {cells} | {mentions / len(asked):.2f} | "
+        f"{percentiles(milliseconds)} |"
+    )
 
 
 def squad(data: Path) -> Iterator[Question]:

@@ -158,8 +158,11 @@ def read_judgements() -> dict[str, list[str]]:
     """
     if not _JUDGEMENTS.exists():
         return {}
-    lines = _JUDGEMENTS.read_text(encoding="utf-8").splitlines()
-    return {key: values for key, *values in (line.split("\t") for line in lines)}
+    judgements = {}
+    for line in _JUDGEMENTS.read_text(encoding="utf-8").splitlines():
+        key, *values = line.split("\t")
+        judgements[key] = values
+    return judgements
 
 
 def show(sentence: Sentence, verdict: str) -> None:

@@ -26,6 +26,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from itertools import cycle, islice
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,15 @@ DTYPES: tuple[TokenDtype, ...] = ("float32", "float16", "int8")
 ENCODED = "encode each time"
 PEER = "LlamaIndex ColbertRerank"
 TABLE = "late-interaction"
+SIZES = [
+    "model",
+    "dtype",
+    "tokens a passage",
+    "bytes a passage",
+    "on disk",
+    "largest error of a score",
+    "same first",
+]
 
 
 @dataclass(frozen=True)
@@ -150,15 +162,23 @@ def texts(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
         def sentence() -> str:
             return " ".join(random.choice(words, 18)).capitalize() + "."
 
-        passages = [" ".join(sentence() for _ in range(6)) for _ in range(arguments.passages)]
-        return passages, [" ".join(random.choice(words, 9)) + "?" for _ in range(count)]
-    articles = json.loads(arguments.squad.read_text(encoding="utf-8"))["data"]
-    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-    chosen = paragraphs[:: max(1, len(paragraphs) // arguments.passages)][: arguments.passages]
-    questions = [paragraph["qas"][0]["question"] for paragraph in chosen]
-    return [paragraph["context"] for paragraph in chosen], [
-        questions[at % len(questions)] for at in range(count)
-    ]
+        passages = []
+        for _ in range(arguments.passages):
+            passages.append(" ".join(sentence() for _ in range(6)))
+        queries = []
+        for _ in range(count):
+            queries.append(" ".join(random.choice(words, 9)) + "?")
+        return passages, queries
+    paragraphs = []
+    for article in json.loads(arguments.squad.read_text(encoding="utf-8"))["data"]:
+        paragraphs += article["paragraphs"]
+    step = max(1, len(paragraphs) // arguments.passages)
+    passages = []
+    questions = []
+    for paragraph in paragraphs[::step][: arguments.passages]:
+        passages.append(paragraph["context"])
+        questions.append(paragraph["qas"][0]["question"])
+    return passages, list(islice(cycle(questions), count))
 
 
 class Known:
@@ -187,10 +207,9 @@ def measure(
         AnyGranularityRanker(
             Known(encoder, dict(zip(passages, tokens, strict=True))), cache=cache
         ).encode_passages(passages)
-    contestants: dict[str, Callable[[str], Any]] = {
-        name: lambda query, ranker=ranker: ranker.rank(query, passages)
-        for name, ranker in rankers.items()
-    }
+    contestants: dict[str, Callable[[str], Any]] = {}
+    for name, ranker in rankers.items():
+        contestants[name] = partial(ranker.rank, passages=passages)
     peer = rerank(folder, passages)
     if peer is not None:
         contestants[PEER] = peer
@@ -202,15 +221,14 @@ def measure(
     for dtype in DTYPES:
         rankers[dtype].rank(next(asked), passages)  # untimed
     for _ in range(arguments.rounds):
-        for name, rate in one_round(contestants, [next(asked) for _ in range(arguments.queries)]):
+        for name, rate in one_round(contestants, list(islice(asked, arguments.queries))):
             rates[name].append(rate)
         began = time.perf_counter()
         encoder.encode_passages(passages)
         encode.append(len(passages) / (time.perf_counter() - began))
-    stored = {
-        dtype: compared(rankers["float32"], rankers[dtype], passages, queries[:5])
-        for dtype in DTYPES
-    }
+    stored = {}
+    for dtype in DTYPES:
+        stored[dtype] = compared(rankers["float32"], rankers[dtype], passages, queries[:5])
     per_passage = statistics.fmean(len(of_passage.vectors) for of_passage in tokens)
     scores = None if peer is None else peer_scores(folder, encoder, passages, tokens, peer.scores)
     return Measured(per_passage, encode, rates, stored, scores)
@@ -242,10 +260,12 @@ def compared(
         expected = exact.rank(query, passages)
         hits = ranker.rank(query, passages)
         scores = {(hit.position, hit.unit.start): hit.score for hit in expected}
-        errors += [abs(hit.score - scores[hit.position, hit.unit.start]) for hit in hits]
-        same.append(
-            (hits[0].position, hits[0].unit.start) == (expected[0].position, expected[0].unit.start)
-        )
+        for hit in hits:
+            errors.append(abs(hit.score - scores[hit.position, hit.unit.start]))
+        first, *_ = hits
+        expected_first, *_ = expected
+        is_same_passage = first.position == expected_first.position
+        same.append(is_same_passage and first.unit.start == expected_first.unit.start)
     if ranker.cache is None:
         raise AssertionError
     file = ranker.cache.file
@@ -264,61 +284,54 @@ def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> s
         f"({platform.machine()}); medians, with the ratio to encoding each time within the same "
         "rounds."
     )
-    speeds = []
+    speeds: list[list[str]] = []
+    sizes: list[list[str]] = []
+    peers: list[list[str]] = []
     for name, figures in measured.items():
-        speeds.append(
-            [
-                name,
-                "encode passages alone",
-                f"{statistics.median(figures.encode):,.1f} passages/s",
-                "",
-            ]
-        )
-        for contestant, rates in figures.rates.items():
-            label = contestant if contestant in (ENCODED, PEER) else f"stored, {contestant}"
-            ratio = statistics.median(
-                one / base for one, base in zip(rates, figures.rates[ENCODED], strict=True)
-            )
-            speeds.append(
-                [name, label, f"{statistics.median(rates):.3g} queries/s", f"{ratio:.3g}×"]
-            )
-    sizes = [
-        [
-            name,
-            dtype,
-            f"{figures.tokens:.0f}",
-            f"{stored.bytes:,.0f}",
-            f"{stored.on_disk:,.0f}",
-            f"{stored.error:.2g}",
-            f"{stored.same_first:.0%}",
-        ]
-        for name, figures in measured.items()
-        for dtype, stored in figures.stored.items()
-    ]
+        speeds += speed_rows(name, figures)
+        sizes += size_rows(name, figures)
+        if figures.peer is not None:
+            peers.append([name, *figures.peer.row()])
     parts = [
         head,
         markdown(["model", "", "rate", "ratio"], speeds),
-        markdown(
-            [
-                "model",
-                "dtype",
-                "tokens a passage",
-                "bytes a passage",
-                "on disk",
-                "largest error of a score",
-                "same first",
-            ],
-            sizes,
-        ),
-    ]
-    peers = [
-        [name, *figures.peer.row()]
-        for name, figures in measured.items()
-        if figures.peer is not None
+        markdown(SIZES, sizes),
     ]
     if peers:
         parts.append(markdown(["model", *PeerScores.HEAD], peers))
     return "\n\n".join(parts)
+
+
+def speed_rows(name: str, figures: Measured) -> list[list[str]]:
+    """Return a row of the encoder, and one for each contestant."""
+    encode = statistics.median(figures.encode)
+    rows = [[name, "encode passages alone", f"{encode:,.1f} passages/s", ""]]
+    for contestant, rates in figures.rates.items():
+        label = f"stored, {contestant}"
+        if contestant in (ENCODED, PEER):
+            label = contestant
+        ratios = map(truediv, rates, figures.rates[ENCODED])  # within a round
+        ratio = statistics.median(ratios)
+        rows.append([name, label, f"{statistics.median(rates):.3g} queries/s", f"{ratio:.3g}×"])
+    return rows
+
+
+def size_rows(name: str, figures: Measured) -> list[list[str]]:
+    """Return a row for each dtype of stored vectors."""
+    rows = []
+    for dtype, stored in figures.stored.items():
+        rows.append(
+            [
+                name,
+                dtype,
+                f"{figures.tokens:.0f}",
+                f"{stored.bytes:,.0f}",
+                f"{stored.on_disk:,.0f}",
+                f"{stored.error:.2g}",
+                f"{stored.same_first:.0%}",
+            ]
+        )
+    return rows
 
 
 if __name__ == "__main__":

@@ -62,10 +62,11 @@ def cite_at_random(
     """
     _check(k)
     places = range(len(passages))
-    return [
-        random.Random(f"{seed} {sentence}").sample(places, min(k, len(places)))
-        for sentence in sentences
-    ]
+    cited = []
+    for sentence in sentences:
+        chance = random.Random(f"{seed} {sentence}")
+        cited.append(chance.sample(places, min(k, len(places))))
+    return cited
 
 
 def _check(k: int) -> None:

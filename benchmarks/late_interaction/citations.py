@@ -21,6 +21,8 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +82,18 @@ def read(file: Path) -> GoldAnswers:
 
 
 def describe(gold: GoldAnswers, answers: Sequence[CitedText]) -> str:
-    sentences = sum(len(answer.sentences) for answer in answers)
-    passages = sum(len(answer.passages) for answer in answers) / len(answers)
-    right = sum(len(places or ()) for answer in answers for places in answer.gold or ()) / sentences
+    sentences = 0
+    passages = 0
+    gold_passages = 0
+    for answer in answers:
+        sentences += len(answer.sentences)
+        passages += len(answer.passages)
+        gold_passages += len(list(chain.from_iterable(filter(None, answer.gold or ()))))
     left_out = "; ".join(f"{count} {what}" for what, count in gold.left_out.items())
     return (
-        f"{len(answers)} answers with {sentences} texts to cite for; {passages:.1f} passages to "
-        "choose from, "
-        f"{right:.1f} of them gold. Left out: {left_out}"
+        f"{len(answers)} answers with {sentences} texts to cite for; "
+        f"{passages / len(answers):.1f} passages to choose from, "
+        f"{gold_passages / sentences:.1f} of them gold. Left out: {left_out}"
     )
 
 
@@ -125,9 +131,7 @@ def print_scores(
     row = table("way", columns)
     first = None
     for name, model in models.items():
-        model.encode_passages(
-            [text for answer in answers for text in texts_of(answer)]
-        )  # in full batches
+        model.encode_passages(list(chain.from_iterable(map(texts_of, answers))))  # in full batches
         compared = None
         for way, options in WAYS.items():
             scores = judge(answers, propcited(PropCite(model, **options)), f"{way}, {name}")
@@ -135,33 +139,26 @@ def print_scores(
             row(f"{way}, {name}", cells(scores, compared))
         first = first or compared
     cached = VectorCache(encoder, None)
+    at_random = [by_sentence(partial(cite_at_random, seed=seed)) for seed in range(DRAWS)]
     simple: dict[str, list[Cite]] = {
         "sentence embedding, top 1": [by_sentence(lambda *texts: cite_by_vectors(*texts, cached))],
         "BM25, top 1": [by_sentence(cite_by_words)],
-        "random": [
-            by_sentence(lambda *texts, seed=seed: cite_at_random(*texts, seed=seed))
-            for seed in range(DRAWS)
-        ],
+        "random": at_random,
         "all passages": [lambda _, passages: list(range(len(passages)))],
     }
     for way, draws in simple.items():
-        row(
-            way,
-            cells(
-                [score for cite in draws for score in judge(answers, cite, way)],
-                first or [],
-                len(draws),
-            ),
-        )
+        scores_of_draws: list[CitationScores] = []
+        for cite in draws:
+            scores_of_draws += judge(answers, cite, way)
+        row(way, cells(scores_of_draws, first or [], len(draws)))
 
 
 def propcited(propcite: PropCite) -> Cite:
     """Return what cites with PropCite."""
 
     def cite(text: str, passages: list[str]) -> list[int]:
-        return list(
-            dict.fromkeys(citation.position for citation in propcite.cite(text, passages).citations)
-        )
+        citations = propcite.cite(text, passages).citations
+        return list(dict.fromkeys(citation.position for citation in citations))
 
     return cite
 
@@ -171,19 +168,18 @@ def by_sentence(cite_each: Callable[[list[str], list[str]], list[list[int]]]) ->
 
     def cite(text: str, passages: list[str]) -> list[int]:
         sentences = [text[start:end] for start, end in sentence_spans(text)]
-        return list(
-            dict.fromkeys(place for places in cite_each(sentences, passages) for place in places)
-        )
+        return list(dict.fromkeys(chain.from_iterable(cite_each(sentences, passages))))
 
     return cite
 
 
 def judge(answers: Sequence[CitedText], cite: Cite, name: str) -> list[CitationScores]:
     """Return the scores of each answer with the citations of one way."""
-    cited = (
-        replace(answer, citations=[cite(text, texts_of(answer)) for text in answer.sentences])
-        for answer in tqdm(answers, desc=name, leave=False)
-    )
+    cited = []
+    for answer in tqdm(answers, desc=name, leave=False):
+        passages = texts_of(answer)
+        citations = [cite(text, passages) for text in answer.sentences]
+        cited.append(replace(answer, citations=citations))
     return score_gold(cited)
 
 
@@ -204,7 +200,7 @@ def cells(
     if scores is compared:
         return [*figures, "", ""]
     pairs = zip(_columns(scores, draws), _columns(compared, 1), strict=True)
-    return [*figures, *(difference(*pair) for pair in pairs)]
+    return [*figures, *starmap(difference, pairs)]
 
 
 def _columns(scores: Sequence[CitationScores], draws: int) -> list[NDArray[Any]]:

@@ -73,15 +73,16 @@ class Peer:
     def __call__(self, query: str) -> None:
         from llama_index.core.schema import NodeWithScore, TextNode
 
-        texts = enumerate(self._passages)
-        nodes = [
-            NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0) for at, text in texts
-        ]
+        nodes = []
+        for at, text in enumerate(self._passages):
+            nodes.append(NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it keeps gradients, of which torch warns
             ranked = self._reranker.postprocess_nodes(nodes, query_str=query)
-        by_passage = {int(one.node.node_id): one.score for one in ranked}
-        self.scores[query] = np.array([by_passage[at] for at in range(len(nodes))])
+        scores = np.zeros(len(nodes))
+        for scored in ranked:
+            scores[int(scored.node.node_id)] = scored.score
+        self.scores[query] = scores
 
 
 def rerank(folder: Path, passages: Sequence[str]) -> Peer | None:
@@ -112,9 +113,10 @@ def peer_scores(
     first = []
     for query, peer in scores.items():
         own = hidden(query)
-        differences.append(np.abs(peer - [(own @ of.T).max(axis=1).mean() for of in states]).max())
+        expected = _mean_similarities(own, states)
+        differences.append(np.abs(peer - expected).max())
         tokens = encoder.encode_query(query).vectors
-        exact = np.array([(tokens @ of.vectors.T).max(axis=1).mean() for of in encoded])
+        exact = _mean_similarities(tokens, [of_passage.vectors for of_passage in encoded])
         means.append((peer.mean(), exact.mean()))
         orders.append(spearmanr(peer, exact).statistic)
         first.append(peer.argmax() == exact.argmax())
@@ -122,6 +124,14 @@ def peer_scores(
     return PeerScores(
         max(differences), (peer_mean, exact_mean), float(np.mean(orders)), float(np.mean(first))
     )
+
+
+def _mean_similarities(query: np.ndarray, passages: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean over a query's tokens of the nearest token's cosine, for each passage."""
+    means = []
+    for passage in passages:
+        means.append((query @ passage.T).max(axis=1).mean())
+    return np.array(means)
 
 
 def _hidden_states(folder: Path) -> Callable[[str], np.ndarray]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,25 +54,28 @@ def read_expertqa(file: Path) -> GoldAnswers:
     )
     for line in file.read_text(encoding="utf-8").splitlines():
         for system, answer in json.loads(line)["answers"].items():
-            passages = dict.fromkeys(text for claim in answer["claims"] for text in _texts(claim))
-            if len(passages) < 2:
-                left_out[
-                    "answers with one text" if passages else "answers without evidence texts"
-                ] += 1
+            places: dict[str, int] = {}  # of the distinct texts
+            for text in chain.from_iterable(map(_texts, answer["claims"])):
+                places.setdefault(text, len(places))
+            if not places:
+                left_out["answers without evidence texts"] += 1
                 continue
-            places = {text: place for place, text in enumerate(passages)}
-            claims = [
-                claim
-                for claim in answer["claims"]
-                if claim["support"] == _SUPPORTED and _texts(claim)
-            ]
-            left_out["claims not supported"] += len(answer["claims"]) - len(claims)
-            if not claims:
+            if len(places) == 1:
+                left_out["answers with one text"] += 1
+                continue
+            sentences = []
+            gold = []
+            for claim in answer["claims"]:
+                texts = _texts(claim)
+                if claim["support"] != _SUPPORTED or not texts:
+                    left_out["claims not supported"] += 1
+                    continue
+                sentences.append(" ".join(split_cited(claim["claim_string"])[0]))
+                gold.append(sorted({places[text] for text in texts}))
+            if not sentences:
                 left_out["answers without a supported claim"] += 1
                 continue
-            gold = [sorted({places[text] for text in _texts(claim)}) for claim in claims]
-            sentences = [" ".join(split_cited(claim["claim_string"])[0]) for claim in claims]
-            answers.append(CitedText(sentences, [Document(text) for text in passages], gold, gold))
+            answers.append(CitedText(sentences, list(map(Document, places)), gold, gold))
             systems.append(system)
     return GoldAnswers(answers, systems, left_out)
 
@@ -93,7 +97,7 @@ def read_clapnq(file: Path) -> GoldAnswers:
             if not gold[0]:
                 left_out["answers without selected sentences"] += 1
                 continue
-            documents = [Document(sentence) for sentence in passage["sentences"]]
+            documents = list(map(Document, passage["sentences"]))
             answers.append(CitedText([output["answer"].strip()], documents, gold, gold))
     return GoldAnswers(answers, ["annotators"] * len(answers), left_out)
 
@@ -102,8 +106,9 @@ def _texts(claim: dict[str, Any]) -> list[str]:
     """Return the evidence texts of a claim, without number and address; some evidence is an address
     alone.
     """
-    return [
-        match[1].strip()
-        for evidence in claim["evidence"]
-        if (match := _EVIDENCE.fullmatch(evidence))
-    ]
+    texts = []
+    for evidence in claim["evidence"]:
+        match = _EVIDENCE.fullmatch(evidence)
+        if match:
+            texts.append(match[1].strip())
+    return texts

@@ -60,9 +60,9 @@ def _write(model: Any, source: Path, folder: Path) -> Path:
     for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
         if (source / name).exists():
             shutil.copyfile(source / name, folder / name)
-    weights = {
-        f"bert.{name}": value.clone().contiguous() for name, value in model.state_dict().items()
-    }
+    weights = {}
+    for name, value in model.state_dict().items():
+        weights[f"bert.{name}"] = value.clone().contiguous()
     generator = torch.Generator().manual_seed(SEED)
     weights["linear.weight"] = torch.randn(DIM, model.config.hidden_size, generator=generator)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})

@@ -14,14 +14,15 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from benchmarks.ranking.measures import table
+from benchmarks.ranking.measures import per_cent, table
 from factoid.evaluate.atomic_facts import Fact, FactCorpus, score_atomic_facts
 from factoid.late_interaction import LateInteractionEncoder
 from factoid.sentences import Span
@@ -51,10 +52,11 @@ def main() -> None:
         "model", ["proposition P@1", "proposition R@5", "sentence P@1", "sentence R@5", "queries"]
     )
     encoders = {"all-MiniLM-L6-v2's token vectors": LateInteractionEncoder(None, projection=False)}
-    encoders |= {path.name: LateInteractionEncoder(path) for path in arguments.model}
+    for path in arguments.model:
+        encoders[path.name] = LateInteractionEncoder(path)
     for name, encoder in encoders.items():
         *shares, queries = astuple(score_atomic_facts(encoder, corpus))
-        row(name, [*(f"{100 * share:.1f}" for share in shares), str(queries)])
+        row(name, [*per_cent(shares), str(queries)])
 
 
 def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
@@ -65,10 +67,33 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
     labels. Support need not be a proposition that is searched: then the one of its sentence stands
     for it that shares most tokens. News has no text here and is left out.
     """
-    clusters, segmented, related = (
-        json.loads((folder / f"{name}.{split}.json").read_text(encoding="utf-8"))
-        for name in ("document_clusters", "propositions", "relationships")
-    )
+    sentences = _sentences(_read(folder, "document_clusters", split))
+    left_out = Counter[str]()
+    targets: dict[Place, dict[Part, Fact]] = {}
+    for entry in _read(folder, "propositions", split):
+        parts: list[Part] = []
+        for response in entry["segmentation_responses"]:
+            if response["is_reference_response"]:
+                parts += map(_tokens, response.get("propositions", ()))
+        place = _place(entry["sentence_id"]["cluster_id"], entry["sentence_id"])
+        if place in sentences:
+            facts = targets[place] = {}
+            for part in parts:
+                facts[part] = _fact(place, sentences[place], part)
+        else:
+            left_out["propositions without text"] += len(parts)
+    queries = _queries(_read(folder, "relationships", split), sentences, targets, left_out)
+    return FactCorpus(
+        queries, list(chain.from_iterable(map(dict.values, targets.values())))
+    ), left_out
+
+
+def _read(folder: Path, name: str, split: str) -> list[Any]:
+    return json.loads((folder / f"{name}.{split}.json").read_text(encoding="utf-8"))
+
+
+def _sentences(clusters: Sequence[Mapping[str, Any]]) -> dict[Place, Any]:
+    """Return the sentences that have a text, by place."""
     sentences = {}
     for cluster in clusters:
         for document in cluster["documents"]:
@@ -76,20 +101,21 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
                 if "sentence_text" in sentence:
                     place = (cluster["cluster_id"], document["document_id"], number)
                     sentences[place] = sentence
-    left_out = Counter[str]()
-    targets: dict[Place, dict[Part, Fact]] = {}
-    for entry in segmented:
-        parts: list[Part] = []
-        for response in entry["segmentation_responses"]:
-            if response["is_reference_response"]:
-                parts += map(_tokens, response.get("propositions", ()))
-        place = _place(entry["sentence_id"]["cluster_id"], entry["sentence_id"])
-        if place in sentences:
-            targets[place] = {part: _fact(place, sentences[place], part) for part in parts}
-        else:
-            left_out["propositions without text"] += len(parts)
+    return sentences
+
+
+def _queries(
+    entries: Sequence[Mapping[str, Any]],
+    sentences: Mapping[Place, Any],
+    targets: Mapping[Place, Mapping[Part, Fact]],
+    left_out: Counter[str],
+) -> list[Fact]:
+    """Return what more than half of the raters hold entailed, with the support that they name.
+
+    What has no text is counted as left out.
+    """
     labels: dict[tuple[Place, Part], dict[str, None]] = {}
-    for entry in related:
+    for entry in entries:
         raters = entry["relationship_responses"]
         cluster = entry["cluster_id"]
         hypothesis = entry["hypothesis_proposition"]
@@ -101,19 +127,16 @@ def read(folder: Path, split: str) -> tuple[FactCorpus, Counter[str]]:
             left_out["queries without text"] += 1
             continue
         found = labels.setdefault((place, _tokens(hypothesis["proposition"])), {})
-        for support in (rater.get("supporting_premise_proposition") for rater in entailing):
+        for rater in entailing:
+            support = rater.get("supporting_premise_proposition")
             if support:
                 premise = _place(cluster, {"document_id": entry["premise_document_id"], **support})
-                found |= dict.fromkeys(
-                    _nearest(targets.get(premise, {}), _tokens(support["proposition"]))
-                )
-    queries = [
-        _fact(place, sentences[place], part, tuple(found))
-        for (place, part), found in labels.items()
-    ]
-    return FactCorpus(
-        queries, [fact for facts in targets.values() for fact in facts.values()]
-    ), left_out
+                nearest = _nearest(targets.get(premise, {}), _tokens(support["proposition"]))
+                found |= dict.fromkeys(nearest)
+    queries = []
+    for (place, part), found in labels.items():
+        queries.append(_fact(place, sentences[place], part, tuple(found)))
+    return queries
 
 
 def _place(cluster: str, entry: Mapping[str, Any]) -> Place:

@@ -14,13 +14,16 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.late_interaction.training_data import Candidates, make_examples, read_splits
 from benchmarks.ranking.measures import difference
+from benchmarks.records import texts_of, units_of
 from factoid import AnyGranularityRanker
 from factoid.files.atomic import write_file
 from factoid.late_interaction import LateInteractionEncoder, TokenVectors
@@ -30,6 +33,9 @@ from factoid.training.rankers.teacher import score_sentences, train_teacher
 from factoid.training.rankers.settings import FitSettings, RankerSettings
 from factoid.training.rankers.train import train_ranker
 from factoid.words import stands_in
+
+if TYPE_CHECKING:
+    from sentence_transformers.base.evaluation import BaseEvaluator
 
 WAYS = 2
 ROUNDS = 3
@@ -44,6 +50,7 @@ CURVE_STEPS = 115
 # "untrained": before the first step; "teacher": both losses, the sentences scored by a
 # cross-encoder, not by labels.
 VARIANTS = ("untrained", "passages", "both", "teacher")
+MEASURES = ("sentence P@1", "sentence R@5", "passage P@1", "passage R@5", "coarse P@1")
 
 
 @dataclass(frozen=True)
@@ -70,12 +77,10 @@ def judge(model: Any, cases: Sequence[Case]) -> dict[str, list[bool]]:
     "coarse": under m_q alone.
     """
     ranker = AnyGranularityRanker(Remembering(model, batch_size=8), template="{text}")
-    ranker.encoder.encode_passages(
-        sorted({text for case in cases for text in case.passages}, key=len)
-    )
-    rights = _judged(ranker, cases, "sentence", "sentence") | _judged(
-        ranker, cases, "passage", "passage"
-    )
+    passages = set(chain.from_iterable(map(attrgetter("passages"), cases)))
+    ranker.encoder.encode_passages(sorted(passages, key=len))
+    rights = _judged(ranker, cases, "sentence", "sentence")
+    rights |= _judged(ranker, cases, "passage", "passage")
     finer = model.prompts.pop("query_sentence", None)
     if finer is not None:
         try:
@@ -88,16 +93,16 @@ def judge(model: Any, cases: Sequence[Case]) -> dict[str, list[bool]]:
 def _judged(
     ranker: AnyGranularityRanker, cases: Sequence[Case], granularity: str, name: str
 ) -> dict[str, list[bool]]:
-    best = []
+    first_is_right = []
+    any_is_right = []
     for case in cases:
         hits = ranker.rank(case.question, case.passages, granularity, k=5)  # type: ignore[arg-type]
-        best.append(
-            [any(stands_in(answer, hit.unit.text) for answer in case.answers) for hit in hits]
-        )
-    return {
-        f"{name} P@1": [right[0] for right in best],
-        f"{name} R@5": [any(right) for right in best],
-    }
+        right = []
+        for text in texts_of(units_of(hits)):
+            right.append(any(stands_in(answer, text) for answer in case.answers))
+        first_is_right.append(right[0])
+        any_is_right.append(any(right))
+    return {f"{name} P@1": first_is_right, f"{name} R@5": any_is_right}
 
 
 def rates(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
@@ -119,23 +124,20 @@ def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExam
         )
         step = max(1, len(held_out.questions) // TEST_QUESTIONS)
         questions = held_out.questions[::step][:TEST_QUESTIONS]
-        ranked = Candidates(held_out.paragraphs).search([question.text for question in questions])
-        cases = [
-            Case(
-                question.text,
-                question.answers,
-                tuple(held_out.paragraphs[place] for place in places[:DEPTH]),
-            )
-            for question, places in zip(questions, ranked, strict=True)
-        ]
+        ranked = Candidates(held_out.paragraphs).search(texts_of(questions))
+        records = []
+        for question, places in zip(questions, ranked, strict=True):
+            passages = tuple(held_out.paragraphs[place] for place in places[:DEPTH])
+            records.append(asdict(Case(question.text, question.answers, passages)))
         values = {
             "articles": held_out.articles,
             "training": learned.articles,
-            "cases": [asdict(case) for case in cases],
+            "cases": records,
         }
         write_file(test, lambda file: file.write(json.dumps(values, ensure_ascii=False).encode()))
-    rows = json.loads(test.read_text(encoding="utf-8"))["cases"]
-    cases = [Case(row["question"], tuple(row["answers"]), tuple(row["passages"])) for row in rows]
+    cases = []
+    for row in json.loads(test.read_text(encoding="utf-8"))["cases"]:
+        cases.append(Case(row["question"], tuple(row["answers"]), tuple(row["passages"])))
     return read_examples(training), cases
 
 
@@ -153,16 +155,27 @@ def run(
     if result.exists():
         return
     if variant == "untrained":
-        rights = judge(load_model(mini_lm(), projection=PROJECTION, seed=seed, device="cpu"), cases)
-        values = {
-            "record": {"loss": [], "measures": []},
-            "measures": rates(rights),
-            "rights": rights,
-        }
-        write_file(result, lambda file: file.write(json.dumps(values).encode()))
-        return
-    if variant == "teacher":
-        examples = taught(folder, examples, seed)
+        model = load_model(mini_lm(), projection=PROJECTION, seed=seed, device="cpu")
+        record: dict[str, Any] = {"loss": [], "measures": []}
+    else:
+        if variant == "teacher":
+            examples = taught(folder, examples, seed)
+        record = trained(target, variant, seed, rate, examples, cases[:CURVE_QUESTIONS])
+        model = load_model(str(target), device="cpu")
+    rights = judge(model, cases)
+    values = {"record": record, "measures": rates(rights), "rights": rights}
+    write_file(result, lambda file: file.write(json.dumps(values).encode()))
+
+
+def trained(
+    target: Path,
+    variant: str,
+    seed: int,
+    rate: float,
+    examples: list[TrainingExample],
+    cases: list[Case],
+) -> dict[str, Any]:
+    """Train a model into a folder, and return its losses, and what was measured of some cases."""
     settings = RankerSettings(
         model=mini_lm(),
         projection=PROJECTION,
@@ -172,18 +185,31 @@ def run(
         checkpoint_steps=CURVE_STEPS,
         seed=seed,
     )
-    small = cases[:CURVE_QUESTIONS]
     record = train_ranker(
         examples,
         target,
         settings=settings,
-        measure=lambda model: rates(judge(model, small)),
+        evaluator=evaluator_of(cases),
         use_cpu=True,
         progress=True,
     )
-    rights = judge(load_model(str(target), device="cpu"), cases)
-    values = {"record": asdict(record), "measures": rates(rights), "rights": rights}
-    write_file(result, lambda file: file.write(json.dumps(values).encode()))
+    losses = [entry for entry in record["log"] if "loss" in entry]
+    measures = []
+    for entry in record["log"]:
+        if f"eval_{MEASURES[0]}" in entry:
+            measures.append({name.removeprefix("eval_"): value for name, value in entry.items()})
+    return {"loss": losses, "measures": measures}
+
+
+def evaluator_of(cases: Sequence[Case]) -> BaseEvaluator:
+    """Return what Sentence Transformers calls to measure a model while it is trained."""
+    from sentence_transformers.base.evaluation import BaseEvaluator
+
+    class Judge(BaseEvaluator):
+        def __call__(self, model: Any, **_: Any) -> dict[str, float]:
+            return rates(judge(model, cases))
+
+    return Judge()
 
 
 def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[TrainingExample]:
@@ -198,55 +224,68 @@ def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[Tra
 
 
 def table(folder: Path) -> str:
-    """Return a table of all results, and one of their curves."""
-    results = {
-        file.stem: json.loads(file.read_text()) for file in sorted(folder.glob("*-*-[0-9].json"))
-    }
-    names = ("sentence P@1", "sentence R@5", "passage P@1", "passage R@5", "coarse P@1")
-    lines = ["| variant-rate-seed | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    """Return a table of all results, what they gain, and a table of their curves."""
+    results = {}
+    for file in sorted(folder.glob("*-*-[0-9].json")):
+        results[file.stem] = json.loads(file.read_text())
+    lines = ["| variant-rate-seed | " + " | ".join(MEASURES) + " |"]
+    lines.append("|---" * (len(MEASURES) + 1) + "|")
     for run_name, result in results.items():
-        cells = [
-            f"{result['measures'][name]:.1f}" if name in result["measures"] else ""
-            for name in names
-        ]
+        cells = []
+        for name in MEASURES:
+            cell = ""
+            if name in result["measures"]:
+                cell = f"{result['measures'][name]:.1f}"
+            cells.append(cell)
         lines.append(f"| {run_name} | " + " | ".join(cells) + " |")
-    for run_name, result in results.items():
-        other = results.get(
-            run_name.replace("both", "passages").replace("teacher", "passages"), result
-        )
-        if other is not result:
-            gains = []
-            for name in names[:4]:
-                ours = np.array(result["rights"][name])
-                theirs = np.array(other["rights"][name])
-                gains.append(f"{name} {difference(ours, theirs)}")
-            lines += ["", f"{run_name} over passages alone: {', '.join(gains)}"]
+    lines += _gains(results)
     lines += [
         "",
         "| variant-rate-seed | step | loss: passage | sentence | P@1: sentence | passage |",
         "|---" * 6 + "|",
     ]
     for run_name, result in results.items():
-        before = 0
-        for point in result["record"]["measures"]:
-            part = [
-                entry
-                for entry in result["record"]["loss"]
-                if before < entry["step"] <= point["step"]
-            ]
-            losses = [
-                _mean([entry[name] for entry in part if name in entry])
-                for name in ("passage", "sentence")
-            ]
-            rates = [f"{point[name]:.1f}" for name in ("sentence P@1", "passage P@1")]
-            lines.append(
-                f"| {run_name} | {point['step']:.0f} | " + " | ".join([*losses, *rates]) + " |"
-            )
-            before = point["step"]
+        lines += _curve(run_name, result["record"])
     return "\n".join(lines)
 
 
-def _mean(values: Sequence[float]) -> str:
+def _gains(results: Mapping[str, Any]) -> list[str]:
+    """Return lines that say what each result gains over the loss over passages alone."""
+    lines = []
+    for run_name, result in results.items():
+        of_passages = run_name.replace("both", "passages").replace("teacher", "passages")
+        other = results.get(of_passages, result)
+        if other is not result:
+            gains = []
+            for name in MEASURES[:4]:
+                ours = np.array(result["rights"][name])
+                theirs = np.array(other["rights"][name])
+                gains.append(f"{name} {difference(ours, theirs)}")
+            lines += ["", f"{run_name} over passages alone: {', '.join(gains)}"]
+    return lines
+
+
+def _curve(run_name: str, record: Mapping[str, Any]) -> list[str]:
+    """Return a row for each point of a curve: losses since the one before, and what is right."""
+    rows = []
+    before = 0
+    for point in record["measures"]:
+        part = [entry for entry in record["loss"] if before < entry["step"] <= point["step"]]
+        cells = [
+            f"{point['step']:.0f}",
+            _mean_of("passage", part),
+            _mean_of("sentence", part),
+            f"{point['sentence P@1']:.1f}",
+            f"{point['passage P@1']:.1f}",
+        ]
+        rows.append(f"| {run_name} | " + " | ".join(cells) + " |")
+        before = point["step"]
+    return rows
+
+
+def _mean_of(name: str, entries: Sequence[Mapping[str, float]]) -> str:
+    """Return the mean of a loss over the entries that have it."""
+    values = [entry[name] for entry in entries if name in entry]
     return f"{sum(values) / len(values):.3f}" if values else ""
 
 

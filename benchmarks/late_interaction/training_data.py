@@ -13,11 +13,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from operator import itemgetter
 from pathlib import Path
 
 import bm25s
 import numpy as np
 
+from benchmarks.records import texts_of
 from factoid import SentenceTransformerEncoder
 from factoid.training.rankers.examples import TrainingExample
 from factoid.sentences import sentence_spans
@@ -58,10 +60,10 @@ def _split(articles: Sequence[dict]) -> Split:
     for article in articles:
         for paragraph in article["paragraphs"]:
             for entry in paragraph["qas"]:
-                answers = tuple(dict.fromkeys(answer["text"] for answer in entry["answers"]))
+                answers = tuple(dict.fromkeys(map(itemgetter("text"), entry["answers"])))
                 questions.append(Question(entry["question"].strip(), answers, len(paragraphs)))
             paragraphs.append(paragraph["context"])
-    return Split(tuple(article["title"] for article in articles), paragraphs, questions)
+    return Split(tuple(map(itemgetter("title"), articles)), paragraphs, questions)
 
 
 class Candidates:
@@ -78,13 +80,13 @@ class Candidates:
         depth = min(DEPTH, len(self._vectors))
         tokens = bm25s.tokenize(list(questions), show_progress=False)
         lexical, _ = self._bm25.retrieve(tokens, k=depth, show_progress=False)
-        dense = np.argsort(
-            -(self._encoder.encode_queries(list(questions)) @ self._vectors.T), axis=1
-        )[:, :depth]
-        return [
-            list(dict.fromkeys(chain(*zip_longest(*map(np.ndarray.tolist, both)))))
-            for both in zip(lexical, dense, strict=True)
-        ]
+        scores = self._encoder.encode_queries(list(questions)) @ self._vectors.T
+        dense = np.argsort(-scores, axis=1)[:, :depth]
+        candidates = []
+        for by_words, by_vectors in zip(lexical.tolist(), dense.tolist(), strict=True):
+            in_turn = chain.from_iterable(zip_longest(by_words, by_vectors))
+            candidates.append(list(dict.fromkeys(in_turn)))
+        return candidates
 
 
 def make_examples(
@@ -97,47 +99,47 @@ def make_examples(
     labels: `SCORE` for those that hold an answer, 0 for the others; none for paragraphs without an
     answer.
     """
-    short = {
-        place for place, text in enumerate(split.paragraphs) if len(text.split()) <= most_words
-    }
-    questions = [
-        question
-        for question in split.questions
-        if question.paragraph in short
-        and len(set(_labels(split.paragraphs[question.paragraph], question))) > 1
-    ]
+    short = set()
+    for place, text in enumerate(split.paragraphs):
+        if len(text.split()) <= most_words:
+            short.add(place)
+    questions = []
+    for question in split.questions:
+        is_short = question.paragraph in short
+        if is_short and len(set(_labels(split.paragraphs[question.paragraph], question))) > 1:
+            questions.append(question)
     random.Random(seed).shuffle(questions)
     questions = questions[:count]
-    ranked = Candidates(split.paragraphs).search([question.text for question in questions])
+    ranked = Candidates(split.paragraphs).search(texts_of(questions))
     examples = []
     for question, places in zip(questions, ranked, strict=True):
-        negatives = [
-            split.paragraphs[place]
-            for place in places
-            if place in short
-            and not any(stands_in(answer, split.paragraphs[place]) for answer in question.answers)
-        ]
+        candidates = [split.paragraphs[place] for place in places if place in short]
+        negatives = [text for text in candidates if not _answers(text, question)]
         paragraph = split.paragraphs[question.paragraph]
         labels = tuple(SCORE * right for right in _labels(paragraph, question))
-        examples += [
-            TrainingExample(
-                question.text,
-                (paragraph, *others),
-                (SCORE, *[0.0] * len(others)),
-                question.answers,
-                (labels, *[None] * len(others)),
+        number = ways - 1  # of negatives in an example
+        last = min(rounds * number, len(negatives) - number + 1)
+        for start in range(0, last, number):
+            others = negatives[start : start + number]
+            examples.append(
+                TrainingExample(
+                    question.text,
+                    (paragraph, *others),
+                    (SCORE, *[0.0] * number),
+                    question.answers,
+                    (labels, *[None] * number),
+                )
             )
-            for others in (
-                negatives[start : start + ways - 1]
-                for start in range(0, rounds * (ways - 1), ways - 1)
-            )
-            if len(others) == ways - 1
-        ]
     return examples
 
 
 def _labels(paragraph: str, question: Question) -> list[bool]:
-    return [
-        any(stands_in(answer, paragraph[start:end]) for answer in question.answers)
-        for start, end in sentence_spans(paragraph)
-    ]
+    """Return which sentences of a paragraph hold an answer."""
+    labels = []
+    for start, end in sentence_spans(paragraph):
+        labels.append(_answers(paragraph[start:end], question))
+    return labels
+
+
+def _answers(text: str, question: Question) -> bool:
+    return any(stands_in(answer, text) for answer in question.answers)

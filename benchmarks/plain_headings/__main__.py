@@ -27,6 +27,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,13 +36,16 @@ from unittest import mock
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.plain_headings.earlier import earlier_headings
-from benchmarks.ranking.measures import difference, table
+from benchmarks.ranking.measures import difference, per_cent, table
+from benchmarks.records import indexed_by_id
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Document,
     Granularity,
+    Hit,
     SentenceTransformerEncoder,
     UnitStore,
     Weights,
@@ -153,27 +158,30 @@ def judge(path: Path) -> Counts:
     counts.wrong += [f"- {line_at(text, place)}" for place in sorted(wanted.keys() - found)]
     starts = [paragraph.start for paragraph in paragraphs]
     for paragraph in paragraphs:
-        above: list[tuple[int, str]] = []
-        for place, level in wanted.items():
-            if place < paragraph.start:
-                above = [
-                    *((other, words) for other, words in above if other < level),
-                    (level, line_at(text, place)),
-                ]
-        between = [
-            other
-            for other in starts
-            if wanted_before(wanted, paragraph.start) < other < paragraph.start
-        ]
-        if above and above[-1][0] == QUESTION and between:
-            above.pop()
-        sought = [plain(words) for _, words in above]
+        sought = path_above(text, wanted, starts, paragraph.start)
         if plain(line_at(text, paragraph.start)) in sought:
             continue  # a heading that was missed
         sees = plain(" ".join(filter(None, [title, paragraph.section])))
         counts.paths += sees == " ".join(sought)
         counts.paragraphs += 1
     return counts
+
+
+def path_above(
+    text: str, wanted: dict[int, int], starts: Sequence[int], paragraph: int
+) -> list[str]:
+    """Return the headings that a reader sees above the paragraph that starts at a place."""
+    above: list[tuple[int, str]] = []
+    for place, level in wanted.items():
+        if place < paragraph:
+            while above and above[-1][0] >= level:
+                above.pop()
+            above.append((level, line_at(text, place)))
+    if above and above[-1][0] == QUESTION:
+        last_heading = wanted_before(wanted, paragraph)
+        if any(last_heading < start < paragraph for start in starts):
+            above.pop()  # a question heads one paragraph
+    return [plain(words) for _, words in above]
 
 
 def read_marked(text: str) -> tuple[str, dict[int, int]]:
@@ -226,33 +234,30 @@ def print_retrieval(
     folder: Path, cache: Path | None, characters: int | None, granularity: Granularity
 ) -> None:
     """Print the recall of answers with each kind of headings."""
-    entries = read(folder / "corpus.jsonl")
-    documents = [
-        Document(entry["text"][:characters], entry["title"], id=entry["id"]) for entry in entries
-    ]
-    lengths = {document.id: len(document.text) for document in documents}
-    questions = [
-        question for question in read(folder / "queries.jsonl") if is_within(question, lengths)
-    ]
+    documents = []
+    lengths = {}
+    for entry in read(folder / "corpus.jsonl"):
+        document = Document(entry["text"][:characters], entry["title"], id=entry["id"])
+        documents.append(document)
+        lengths[document.id] = len(document.text)
+    entries = read(folder / "queries.jsonl")
+    questions = [question for question in entries if is_within(question, lengths)]
+    texts = list(map(itemgetter("text"), questions))
     print(f"{len(questions)} questions")
     encoder = VectorCache(SentenceTransformerEncoder(), cache)
-    queries = encoder.encode_queries([question["text"] for question in questions])
+    queries = encoder.encode_queries(texts)
     row = table("headings", ["passages", "R@1", "R@5", "mean", "mean − earlier's, 95 %"])
     first = None
     weights = Weights(0, 0.2) if granularity == Granularity.PASSAGE else Weights()
     for rule in RULES:
         with using(rule):
-            passages = [passage for document in documents for passage in split_passages(document)]
-        units = passages
+            passages = list(chain.from_iterable(map(split_passages, documents)))
+        sentences = []
         if granularity == Granularity.SENTENCE:
-            units = [
-                *passages,
-                *(sentence for passage in passages for sentence in split_sentences(passage)),
-            ]
-        units = list({unit.id: unit for unit in units}.values())
+            sentences = list(chain.from_iterable(map(split_sentences, passages)))
+        units = list(indexed_by_id([*passages, *sentences]).values())
         with UnitStore(encoder=encoder) as store:
-            store.add(units, vectors=encoder.encode_units([with_heading(unit) for unit in units]))
-            texts = [question["text"] for question in questions]
+            store.add(units, vectors=encoder.encode_units(list(map(with_heading, units))))
             ranked = store.search_batch_by_vector(
                 queries,
                 CUTS[-1],
@@ -261,17 +266,25 @@ def print_retrieval(
                 weights=weights,
                 parents="passage",
             )
-        right = np.zeros((len(questions), len(CUTS)), bool)
-        for place, (question, hits) in enumerate(zip(questions, ranked, strict=True)):
-            ranks = [rank for rank, hit in enumerate(hits) if is_right(question, hit.unit)]
-            right[place] = [bool(ranks) and ranks[0] < cut for cut in CUTS]
+        right = is_answered(questions, ranked)
         mean = right.mean(axis=1)
         first = mean if first is None else first
-        recalls = [f"{100 * share:.1f}" for share in right.mean(axis=0)]
-        row(
-            rule,
-            [f"{len(passages):,}", *recalls, f"{100 * mean.mean():.1f}", difference(mean, first)],
-        )
+        recalls = per_cent(right.mean(axis=0))
+        [share] = per_cent([mean.mean()])
+        row(rule, [f"{len(passages):,}", *recalls, share, difference(mean, first)])
+
+
+def is_answered(
+    questions: Sequence[dict[str, Any]], ranked: Sequence[Sequence[Hit]]
+) -> NDArray[np.bool_]:
+    """Return which questions one of the k best passages answers. Shape: (questions, cuts)."""
+    right = np.zeros((len(questions), len(CUTS)), bool)
+    for place, (question, hits) in enumerate(zip(questions, ranked, strict=True)):
+        for rank, hit in enumerate(hits):
+            if is_right(question, hit.unit):
+                right[place] = rank < np.array(CUTS)
+                break
+    return right
 
 
 def is_within(question: dict[str, Any], lengths: dict[str, int]) -> bool:
@@ -289,7 +302,7 @@ def is_right(question: dict[str, Any], passage: Any) -> bool:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return list(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
 
 
 def main() -> None:

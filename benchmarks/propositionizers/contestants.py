@@ -92,7 +92,7 @@ def _seq2seq(task: Task, given: list[Any]) -> Any:
         if task.contestant == "ctranslate2"
         else _torch(task, checkpoint, given)
     )
-    inputs = engine.tokenizer([passage_input(passage) for passage in given])["input_ids"]
+    inputs = engine.tokenizer(list(map(passage_input, given)))["input_ids"]
     list(engine.generate(inputs[:2], min(task.tokens, 8)))  # warms up
     decoder = getattr(engine, "_decoder", None)
     if decoder:
@@ -123,7 +123,12 @@ def _loop(task: Task, checkpoint: Any, given: list[Any]) -> Any:
         tokenizer.decode(output[0], skip_special_tokens=True)
 
     one(given[0], 4)
-    return lambda: [one(passage, task.tokens) for passage in given] and None
+
+    def run() -> None:
+        for passage in given:
+            one(passage, task.tokens)
+
+    return run
 
 
 def _ctranslate2(task: Task, checkpoint: Any) -> Any:
@@ -153,7 +158,7 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
     name, _, copy = task.contestant.partition("+")
     dtype = "float32" if name == "float32" else task.dtype
     engine = TorchEngine(checkpoint, device=task.device, dtype=dtype, copy=bool(copy))
-    inputs = engine.tokenizer([passage_input(passage) for passage in given])["input_ids"]
+    inputs = engine.tokenizer(list(map(passage_input, given)))["input_ids"]
     wanted = dict(
         zip(map(tuple, inputs), material.targets(engine.tokenizer, given, task.tokens), strict=True)
     )
@@ -166,10 +171,10 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
         def choose(self, logits: Any, cache: Any, fed: Any) -> list[int]:
             super().choose(logits, cache, fed)
             self.steps += len(set(fed.rows))
-            return [
-                self.script[cache.order[row]][at]
-                for row, at in zip(fed.rows, fed.positions, strict=True)
-            ]
+            tokens = []
+            for row, at in zip(fed.rows, fed.positions, strict=True):
+                tokens.append(self.script[cache.order[row]][at])
+            return tokens
 
     decoder = Forced(engine.model)
     engine._decoder = decoder

@@ -5,6 +5,7 @@ architecture.
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from pathlib import Path
 
 from benchmarks.data import DATA
@@ -31,10 +32,8 @@ def read_texts(path: Path | None) -> list[str]:
     texts = []
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix == ".json":
-            articles = json.loads(file.read_text(encoding="utf-8"))["data"]
-            texts += [
-                paragraph["context"] for article in articles for paragraph in article["paragraphs"]
-            ]
+            for article in json.loads(file.read_text(encoding="utf-8"))["data"]:
+                texts += map(itemgetter("context"), article["paragraphs"])
         elif file.name != "SOURCE.md":
             paragraphs = file.read_text(encoding="utf-8").split("\n\n")
             texts += [text for text in paragraphs if not text.startswith("#")]
@@ -88,10 +87,9 @@ def make_checkpoint(folder: Path, size: str, texts: list[str]) -> None:
         show_progress=False,
     )
     lists = [json.dumps(text.split(". "), ensure_ascii=False) for text in texts]
-    trained.train_from_iterator(
-        [*texts, *lists, *[passage_input(unit("")) for _ in texts]], trainer
-    )
-    vocab = [tuple(piece) for piece in json.loads(trained.to_str())["model"]["vocab"]]
+    inputs = [passage_input(unit(""))] * len(texts)
+    trained.train_from_iterator([*texts, *lists, *inputs], trainer)
+    vocab = list(map(tuple, json.loads(trained.to_str())["model"]["vocab"]))
     transformers.T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=512).save_pretrained(folder)
     torch.manual_seed(0)
     config = transformers.T5Config(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +50,20 @@ def train(folder: Path, given: list[Any], minutes: float) -> tuple[float, int]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
     outputs = SyntaxPropositionizer().propositionize(given)
-    pairs = [
-        (passage_input(passage), json.dumps(texts, ensure_ascii=False))
-        for passage, texts in zip(given, outputs, strict=True)
-        if texts
-    ]
+    pairs = []
+    for passage, texts in zip(given, outputs, strict=True):
+        if texts:
+            pairs.append((passage_input(passage), json.dumps(texts, ensure_ascii=False)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     chance = torch.Generator().manual_seed(0)
     until = time.monotonic() + 60 * minutes
     steps = 0
     average = 0.0
     while time.monotonic() < until:
-        chosen = [
-            pairs[at] for at in torch.randint(len(pairs), (BATCH,), generator=chance).tolist()
-        ]
-        read = tokenizer([source for source, _ in chosen], padding=True, return_tensors="pt")
-        written = tokenizer(
-            [target for _, target in chosen], padding=True, return_tensors="pt"
-        ).input_ids
+        places = torch.randint(len(pairs), (BATCH,), generator=chance).tolist()
+        sources, targets = zip(*(pairs[at] for at in places), strict=True)
+        read = tokenizer(list(sources), padding=True, return_tensors="pt")
+        written = tokenizer(list(targets), padding=True, return_tensors="pt").input_ids
         loss = model(**read, labels=written.masked_fill(written == 0, -100)).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -93,7 +90,7 @@ def compare(folder: Path, given: list[Any]) -> None:
         "ctranslate2, float32": CTranslate2Engine(checkpoint, device="cpu", dtype="float32"),
     }
     tokenizer = checkpoint.tokenizer()
-    inputs = [tokenizer(passage_input(passage))["input_ids"] for passage in given]
+    inputs = tokenizer(list(map(passage_input, given)))["input_ids"]
     model = checkpoint.model(torch.float32)
     expected = [_generated(model, tokens, limit) for tokens in inputs]
     print(f"{sum(map(len, expected)) / len(expected):.0f} tokens an output, for example:")
@@ -102,12 +99,12 @@ def compare(folder: Path, given: list[Any]) -> None:
         for rows in (1, len(inputs)):
             began = time.process_time()
             steps = _count_steps(engine)
-            batches = [inputs[at : at + rows] for at in range(0, len(inputs), rows)]
-            found = [
-                out.tokens for batch in batches for _, out in sorted(engine.generate(batch, limit))
-            ]
+            found = []
+            for at in range(0, len(inputs), rows):
+                outputs = sorted(engine.generate(inputs[at : at + rows], limit))
+                found += [output.tokens for _, output in outputs]
             seconds = time.process_time() - began
-            same = sum(one == other for one, other in zip(found, expected, strict=True))
+            same = sum(map(eq, found, expected))
             note = (
                 f", {sum(len(tokens) + 1 for tokens in found) / steps[0]:.2f} tokens a step"
                 if steps[0]

@@ -31,6 +31,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,16 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from benchmarks.ranking.corpora import Corpus, Question, cut, read, spread
 from benchmarks.ranking.domain import TokenCachedEncoder
 from benchmarks.ranking.measures import (
-    BUDGETS,
     CUTS,
     Shares,
+    budget_names,
     cells,
     curve,
     difference,
     recall,
+    recall_names,
     table,
+    with_differences,
 )
 from benchmarks.ranking.rankings import (
     DEFAULT,
@@ -58,6 +61,7 @@ from benchmarks.ranking.rankings import (
     fuse_ranks,
     search,
 )
+from benchmarks.records import texts_of
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Granularity,
@@ -109,7 +113,7 @@ def main() -> None:
     corpus = read(arguments.corpus)
     encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
-    queries = encoder.encode_queries([question.text for question in questions])
+    queries = encoder.encode_queries(texts_of(questions))
     propositionizer = SyntaxPropositionizer()
     units, report = cut(corpus, propositionizer)
     print(f"{len(corpus.documents):,} documents, {len(questions):,} questions; {report}")
@@ -122,10 +126,11 @@ def main() -> None:
         late_chunking=arguments.late_chunking,
     ) as store:
         for granularity, of_one in units.items():
-            words = sum(len(unit.text.split()) for unit in of_one) / len(of_one)
-            pronouns = sum(bool(_PRONOUN.match(unit.text)) for unit in of_one) / len(of_one)
+            texts = texts_of(of_one)
+            words = sum(map(len, map(str.split, texts))) / len(texts)
+            pronouns = len(list(filter(_PRONOUN.match, texts))) / len(texts)
             row(granularity, [f"{len(of_one):,}", f"{words:.1f}", f"{100 * pronouns:.1f} %"])
-        store.add([unit for of_one in units.values() for unit in of_one])
+        store.add(list(chain.from_iterable(units.values())))
         bench = Bench(
             corpus,
             store,
@@ -176,21 +181,20 @@ class Bench:
         if self.rows == "ours":
             return
         if parents != "unit":
-            channels = [
-                self.search(FETCHED, {"weights": Weights(0.25, share), "parents": parents})
-                for share in (0, 1)
-            ]
-            yield (
-                "ranks of vectors and words fused, in place of weights",
-                math.nan,
-                fuse_ranks(*channels),
-            )
+            by_vectors = self.search(FETCHED, {"weights": Weights(0.25, 0), "parents": parents})
+            by_words = self.search(FETCHED, {"weights": Weights(0.25, 1), "parents": parents})
+            name = "ranks of vectors and words fused, in place of weights"
+            yield name, math.nan, fuse_ranks(by_vectors, by_words)
         if find_spec("bm25s") is None:
             print("Without bm25s the rows of chunks are left out: pip install --group bench")
-            return
+        else:
+            yield from self.rankings_of_chunks()
+
+    def rankings_of_chunks(self) -> Iterator[tuple[str, float, list[list[Any]]]]:
+        """Yield name and results of each way to rank chunks; their times are not measured."""
         from benchmarks.ranking.peers import Chunks
 
-        texts = [question.text for question in self.questions]
+        texts = texts_of(self.questions)
         for size, template, note in (
             (500, "{text}", ""),
             (1000, "{text}", ""),
@@ -212,9 +216,7 @@ class Bench:
 
 def print_recall(bench: Bench) -> None:
     """Print what stands in the k best."""
-    row = table(
-        "score", [*(f"R@{k}" for k in CUTS), *(f"R@{k} − default's, 95 %" for k in CUTS), "ms"]
-    )
+    row = table("score", [*with_differences(recall_names()), "ms"])
     shares: dict[str, Shares] = {}
     by_document = bench.corpus.long_answers
     for name, seconds, ranked in bench.rankings(FETCHED if by_document else CUTS[-1], "passage"):
@@ -222,16 +224,14 @@ def print_recall(bench: Bench) -> None:
         shares[name] = recall(bench.corpus, results, bench.questions)
         milliseconds = "" if math.isnan(seconds) else f"{1000 * seconds / len(bench.questions):.1f}"
         row(name, [*cells(shares[name], shares[DEFAULT]), milliseconds])
-    print_smaller(shares, [f"R@{k}" for k in CUTS])
+    print_smaller(shares, recall_names())
 
 
 def print_words(bench: Bench) -> None:
     """Print what stands in the first words of context."""
     print(f"\nAnswers within the first words of context, {len(bench.questions):,} questions:")
-    columns = [f"{words} words" for words in BUDGETS]
-    row = table(
-        "units by score", [*columns, *(f"{column} − default's, 95 %" for column in columns)]
-    )
+    columns = budget_names()
+    row = table("units by score", with_differences(columns))
     shares: dict[str, Shares] = {}
     for name, _, ranked in bench.rankings(FETCHED, "unit"):
         shares[name] = curve(bench.corpus, ranked, bench.questions, headings=bench.headings)
@@ -251,7 +251,7 @@ def print_smaller(shares: dict[str, Shares], columns: Sequence[str]) -> None:
         ("sentences, .25 passage, .33 words", "passages, .33 words"),
     ):
         pairs = zip(shares[smaller].T, shares[larger].T, strict=True)
-        row(f"{smaller} − {larger}", [difference(*pair) for pair in pairs])
+        row(f"{smaller} − {larger}", list(starmap(difference, pairs)))
 
 
 def print_seconds(

@@ -8,10 +8,13 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from benchmarks.entities import factoidqa
+from benchmarks.records import indexed_by_id
 from factoid import (
     Document,
     Granularity,
@@ -77,10 +80,11 @@ class Corpus:
         if not self.long_answers:
             return _holds_answer(context, question.answers)
         words = set(_words(context))
-        return any(
-            len(words.intersection(sentence)) >= NEARLY_WHOLE * len(sentence)
-            for sentence in (set(_words(answer)) for answer in question.answers)
-        )
+        for answer in question.answers:
+            sentence = set(_words(answer))
+            if len(words & sentence) >= NEARLY_WHOLE * len(sentence):
+                return True
+        return False
 
 
 def read(path: Path) -> Corpus:
@@ -117,7 +121,7 @@ def read_squad(path: Path) -> Corpus:
             )
             documents.append(document)
             for entry in paragraph["qas"]:
-                answers = tuple(dict.fromkeys(answer["text"] for answer in entry["answers"]))
+                answers = tuple(dict.fromkeys(map(itemgetter("text"), entry["answers"])))
                 if answers:
                     questions.append(Question(entry["question"], answers, document.id))
     return Corpus(documents, questions)
@@ -128,27 +132,27 @@ def read_texts(folder: Path) -> Corpus:
 
     Lines of `questions.txt` hold a file's name, a question and a run of words of the answer.
     """
-    documents = {
-        file.name: Document(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())
-    }
-    lines = [line.split("|") for line in documents.pop(QUESTIONS).text.splitlines()]
-    questions = [
-        Question(question, (answer,), documents[name].id) for name, question, answer in lines
-    ]
+    documents = {}
+    for file in sorted(folder.iterdir()):
+        documents[file.name] = Document(file.read_text(encoding="utf-8"))
+    questions = []
+    for line in documents.pop(QUESTIONS).text.splitlines():
+        name, question, answer = line.split("|")
+        questions.append(Question(question, (answer,), documents[name].id))
     return Corpus(list(documents.values()), questions, in_document=True)
 
 
 def read_factoidqa(folder: Path) -> Corpus:
     """Make every article a document. Questions that are answered by yes or no are left out."""
     read = factoidqa.read(folder)
-    documents = {
-        article.title: Document(article.text, title=article.title) for article in read.articles
-    }
-    questions = [
-        Question(question.text, question.answers, documents[question.title].id)
-        for question in read.questions
-        if not question.yes_no
-    ]
+    documents = {}
+    for article in read.articles:
+        documents[article.title] = Document(article.text, title=article.title)
+    questions = []
+    for question in read.questions:
+        if not question.yes_no:
+            document_id = documents[question.title].id
+            questions.append(Question(question.text, question.answers, document_id))
     return Corpus(list(documents.values()), questions)
 
 
@@ -164,9 +168,9 @@ def read_clapnq(files: Iterable[Path]) -> Corpus:
             [passage] = entry["passages"]
             document = Document(passage["text"].strip(), title=passage["title"])
             documents[document.id] = document
-            sentences = dict.fromkeys(
-                each for output in entry["output"] for each in output["selected_sentences"]
-            )
+            sentences: dict[str, None] = {}
+            for output in entry["output"]:
+                sentences |= dict.fromkeys(output["selected_sentences"])
             questions.append(Question(entry["input"], tuple(sentences), document.id))
     return Corpus(list(documents.values()), questions, long_answers=True)
 
@@ -177,18 +181,16 @@ def cut(
     granularities: Iterable[Granularity] = GRANULARITIES,
 ) -> tuple[dict[Granularity, list[Unit]], Report]:
     """Return the distinct units of each granularity, and what became of the propositions."""
-    passages = [passage for document in corpus.documents for passage in split_passages(document)]
+    passages = list(chain.from_iterable(map(split_passages, corpus.documents)))
     decomposition = decompose(passages, propositionizer)
     units = {
         Granularity.PASSAGE: passages,
-        Granularity.SENTENCE: [
-            sentence for passage in passages for sentence in split_sentences(passage)
-        ],
+        Granularity.SENTENCE: list(chain.from_iterable(map(split_sentences, passages))),
         Granularity.PROPOSITION: decomposition.units,
     }
-    distinct = {
-        kind: list({unit.id: unit for unit in units[kind]}.values()) for kind in granularities
-    }
+    distinct = {}
+    for granularity in granularities:
+        distinct[granularity] = list(indexed_by_id(units[granularity]).values())
     return distinct, decomposition.report
 
 

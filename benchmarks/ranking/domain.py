@@ -18,11 +18,14 @@ import argparse
 import gzip
 import hashlib
 import json
+import math
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,8 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
-from benchmarks.ranking.measures import table
+from benchmarks.ranking.measures import budget_names, per_cent, recall_names, table
+from benchmarks.records import indexed_by_id, texts_of, units_of
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Document,
@@ -96,14 +100,17 @@ class DomainSet:
         if self.by_span:
             wanted: Sequence[Any] = question.evidence
             results: Sequence[Any] = units
-            right = _holds
+            is_right = _holds
         else:
             wanted = question.gold
-            results = list(dict.fromkeys(unit.document_id for unit in units))
-            right = str.__eq__
+            results = list(dict.fromkeys(map(attrgetter("document_id"), units)))
+            is_right = str.__eq__
+        first_ranks = []
+        for target in wanted:
+            first_ranks.append(_first_rank(results, partial(is_right, target)))
         shares = []
         for k in CUTS:
-            found = sum(any(right(result, target) for result in results[:k]) for target in wanted)
+            found = sum(rank < k for rank in first_ranks)
             shares.append(min(found / min(k, len(wanted)), 1.0))
         return shares
 
@@ -120,49 +127,76 @@ class DomainSet:
         return answered
 
 
+def _first_rank(results: Sequence[Any], is_right: Callable[[Any], bool]) -> float:
+    """Return the rank of the first right result, from 0; infinite if none is right."""
+    for rank, result in enumerate(results):
+        if is_right(result):
+            return rank
+    return math.inf
+
+
 def read(folder: Path) -> DomainSet:
     """Read a set. Of a large one, only a third of the documents that answer no question is kept."""
-    questions = []
     corpus = list(_lines(folder / "corpus.jsonl"))
     entries = list(_lines(folder / "queries.jsonl"))
     reports = sorted({row["context"] for row in corpus if "context" in row})[::_REPORTS]
+    scopes: dict[str, list[str]] = {}
     if reports:
         corpus = [row for row in corpus if row["context"] in reports]
         entries = [entry for entry in entries if entry["context"] in reports]
-    scopes: dict[str, list[str]] = {report: [] for report in reports}
-    for row in corpus:
-        if reports:
-            scopes[row["context"]].append(row["id"])
-    gold = {document_id for entry in entries for document_id in entry["gold"]}
+        for row in corpus:
+            scopes.setdefault(row["context"], []).append(row["id"])
+    documents = _documents(corpus, entries)
+    by_id = indexed_by_id(documents)
+
+    by_span = folder.name in BY_SPAN
+    questions = []
+    for entry in entries:
+        evidence = _evidence(entry)
+        if by_span and not evidence:
+            continue
+        gold = tuple(entry["gold"])
+        answers = _answers_in_text(entry, by_id)
+        scope = tuple(scopes.get(entry.get("context", ""), ()))
+        questions.append(DomainQuestion(entry["text"], gold, evidence, answers, scope))
+    return DomainSet(folder.name, documents, questions, by_span)
+
+
+def _documents(
+    corpus: Sequence[dict[str, Any]], entries: Sequence[dict[str, Any]]
+) -> list[Document]:
+    """Return the documents that are kept: of a large set those that answer a question, and some of
+    the others.
+    """
+    gold: set[str] = set()
+    for entry in entries:
+        gold.update(entry["gold"])
     documents = []
     for number, row in enumerate(corpus):
         if len(corpus) < _LARGE or row["id"] in gold or number % _GOLD_ALONE == 0:
             documents.append(Document(row["text"], title=row["title"], id=row["id"]))
-    by_id = {document.id: document for document in documents}
-    for entry in entries:
-        spans = [span for span in entry.get("evidence", ()) if span["start"] is not None]
-        evidence = [
-            Evidence(span["id"], span["start"], span["end"], span["text"]) for span in spans
-        ]
-        answers = []
-        for answer in entry.get(
-            "answers", ()
-        ):  # in the words of the text, so that they can be found
-            is_there = any(
-                _stands(answer, by_id[document_id].text) for document_id in entry["gold"]
-            )
-            if is_there and answer.lower() not in ("yes", "no"):
-                answers.append(answer)
-        scope = tuple(scopes.get(entry.get("context", ""), ()))
-        questions.append(
-            DomainQuestion(
-                entry["text"], tuple(entry["gold"]), tuple(evidence), tuple(answers), scope
-            )
-        )
-    by_span = folder.name in BY_SPAN
-    if by_span:
-        questions = [question for question in questions if question.evidence]
-    return DomainSet(folder.name, documents, questions, by_span)
+    return documents
+
+
+def _evidence(entry: dict[str, Any]) -> tuple[Evidence, ...]:
+    """Return the spans that answer a question, where their places are known."""
+    evidence = []
+    for span in entry.get("evidence", ()):
+        if span["start"] is not None:
+            evidence.append(Evidence(span["id"], span["start"], span["end"], span["text"]))
+    return tuple(evidence)
+
+
+def _answers_in_text(entry: dict[str, Any], documents: Mapping[str, Document]) -> tuple[str, ...]:
+    """Return the answers in the words of the text, so that they can be found; not yes or no."""
+    answers = []
+    for answer in entry.get("answers", ()):
+        is_there = False
+        for document_id in entry["gold"]:
+            is_there |= _stands(answer, documents[document_id].text)
+        if is_there and answer.lower() not in ("yes", "no"):
+            answers.append(answer)
+    return tuple(answers)
 
 
 def thin(
@@ -184,15 +218,11 @@ def thin(
     kept = list(domain.questions)
     if characters is not None:
         documents = [replace(document, text=document.text[:characters]) for document in documents]
-        kept = [
-            question
-            for question in kept
-            if all(part.end <= characters for part in question.evidence)
-        ]
+        kept = [question for question in kept if _last_place(question) <= characters]
     is_thinned = every > 1 and len(documents) > _FEW
     if is_thinned and domain.by_span:
         documents = documents[::every]
-        ids = {document.id for document in documents}
+        ids = set(map(attrgetter("id"), documents))
         kept = [question for question in kept if ids.issuperset(question.gold)]
     kept = list(spread(kept, questions))
     if is_thinned and not domain.by_span:
@@ -202,10 +232,15 @@ def thin(
             ids = set().union(*reports)
             documents = [document for document in documents if document.id in ids]
         else:
-            gold = set().union(*(question.gold for question in kept))
-            others = {document.id for document in documents[::every]}
-            documents = [document for document in documents if document.id in gold | others]
+            ids = set(map(attrgetter("id"), documents[::every]))
+            ids.update(*map(attrgetter("gold"), kept))
+            documents = [document for document in documents if document.id in ids]
     return replace(domain, documents=documents, questions=kept)
+
+
+def _last_place(question: DomainQuestion) -> int:
+    """Return where the last evidence of a question ends; 0 if there is none."""
+    return max((part.end for part in question.evidence), default=0)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -218,7 +253,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _holds(unit: Unit, evidence: Evidence) -> bool:
+def _holds(evidence: Evidence, unit: Unit) -> bool:
     """Return whether a passage has at least half of a span of evidence, or lies in it by at least
     half.
     """
@@ -253,7 +288,7 @@ ROWS: dict[str, dict[str, Any]] = {
 """Options of `UnitStore.search` by the name of their row."""
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -290,7 +325,11 @@ def main() -> None:
         action="store_true",
         help="encode in bfloat16, which some CPUs do several times as fast",
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     options = {} if arguments.weights is None else {"weights": Weights(*arguments.weights)}
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
         for name in arguments.sets:
@@ -377,23 +416,22 @@ def measure(
     seconds = time.process_time() - began
     encoder = store.encoder
     assert encoder is not None
-    encoder.encode_queries(
-        [question.text for question in questions]
-    )  # into the cache, so that times are of searches
+    # Into the cache, so that times are of searches.
+    encoder.encode_queries(texts_of(questions))
     counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
     print(
         f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; "
         f"{counts}"
     )
     print(f"{seconds:.0f} CPU seconds to add what the store and the cache did not hold")
-    columns = [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"]
-    row = table(domain.name, [*columns, "R@1 and R@5, difference"])
+    columns = [*recall_names(CUTS), *budget_names(BUDGETS), "ms", "R@1 and R@5, difference"]
+    row = table(domain.name, columns)
     first = None
     for name in rows:
         began = time.perf_counter()
         shares = shares_of_questions(domain, store, {**options, **ROWS[name]})
         seconds = (time.perf_counter() - began) / 2  # of two searches for each question
-        cells = [f"{100 * share:.1f}" for share in np.nanmean(shares, axis=0)]
+        cells = per_cent(np.nanmean(shares, axis=0))
         difference = ""
         if first is not None:
             difference = gain(shares - first)
@@ -412,7 +450,7 @@ def shares_of_questions(
     rows = []
     for question in domain.questions:
         common = {**options, "document_ids": question.scope or None}
-        passages = [hit.unit for hit in store.search(question.text, FETCHED, **common)]
+        passages = units_of(store.search(question.text, FETCHED, **common))
         units = store.search(question.text, FETCHED, parents="unit", **common)
         rows.append([*domain.recall(question, passages), *domain.curve(question, units)])
     return np.array(rows, np.float64)

@@ -23,8 +23,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import numpy as np
 
 from benchmarks.ranking.corpora import Corpus, read, spread
-from benchmarks.ranking.measures import CUTS, recall, table
+from benchmarks.ranking.measures import CUTS, per_cent, recall, recall_names, table
 from benchmarks.ranking.rankings import search
+from benchmarks.records import texts_of
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import SentenceTransformerEncoder, UnitStore
 from factoid.encode import Encoder, Vectors
@@ -100,15 +101,15 @@ def _folder(cache: Path | None, name: str) -> Path | None:
 
 def measure(name: str, corpus: Corpus, encoder: Encoder) -> None:
     """Print what each share of words finds."""
-    queries = encoder.encode_queries([question.text for question in corpus.questions])
-    row = table(name, [f"R@{k}" for k in CUTS])
+    queries = encoder.encode_queries(texts_of(corpus.questions))
+    row = table(name, recall_names())
     with UnitStore(encoder=encoder) as store:
         store.add_documents(corpus.documents)
         for share in SHARES:
             found = search(store, corpus.questions, queries, CUTS[-1], {"lexical": share})
             shares = recall(corpus, found, corpus.questions).mean(axis=0)
             label = "**the default**" if share is None else f"words {share}"
-            row(label, [f"{100 * number:.1f}" for number in shares])
+            row(label, per_cent(shares))
 
 
 if __name__ == "__main__":

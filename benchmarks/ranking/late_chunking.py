@@ -24,13 +24,14 @@ from benchmarks.ranking.domain import (
     BUDGETS,
     CUTS,
     SETS,
+    DomainSet,
     TokenCachedEncoder,
     gain,
     read,
     shares_of_questions,
     thin,
 )
-from benchmarks.ranking.measures import table
+from benchmarks.ranking.measures import budget_names, per_cent, recall_names, table
 from factoid import SentenceTransformerEncoder, UnitStore
 from factoid.encode import Vectors
 
@@ -99,28 +100,33 @@ def main() -> None:
             arguments.characters,
         )
         print(f"\n{name}: {len(domain.documents):,} documents, {len(domain.questions):,} questions")
-        columns = [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS)]
-        row = table(name, [*columns, "R@1 and R@5, difference"])
-        passes: dict[tuple[str, Spans], Vectors] = {}
-        encoders = {"each unit encoded (the default)": encoder}
-        for taken in TAKEN:
-            label = "late chunking"
-            if taken:
-                label += f", less {taken} of the passage"
-            encoders[label] = Mixed(encoder, taken, passes)
-        first = None
-        for label, encoder_of_row in encoders.items():
-            is_late = encoder_of_row is not encoder
-            with UnitStore(encoder=encoder_of_row, late_chunking=is_late) as store:
-                store.add_documents(domain.documents)
-                shares = shares_of_questions(domain, store, {})
-            cells = [f"{100 * share:.1f}" for share in np.nanmean(shares, axis=0)]
-            difference = ""
-            if first is not None:
-                difference = gain(shares - first)
-            else:
-                first = shares
-            row(label, [*cells, difference])
+        measure(domain, encoder)
+
+
+def measure(domain: DomainSet, encoder: TokenCachedEncoder) -> None:
+    """Print what is found with units encoded by themselves, and as parts of their passages."""
+    columns = [*recall_names(CUTS), *budget_names(BUDGETS)]
+    row = table(domain.name, [*columns, "R@1 and R@5, difference"])
+    passes: dict[tuple[str, Spans], Vectors] = {}
+    encoders = {"each unit encoded (the default)": encoder}
+    for taken in TAKEN:
+        label = "late chunking"
+        if taken:
+            label += f", less {taken} of the passage"
+        encoders[label] = Mixed(encoder, taken, passes)
+    first = None
+    for label, encoder_of_row in encoders.items():
+        is_late = encoder_of_row is not encoder
+        with UnitStore(encoder=encoder_of_row, late_chunking=is_late) as store:
+            store.add_documents(domain.documents)
+            shares = shares_of_questions(domain, store, {})
+        cells = per_cent(np.nanmean(shares, axis=0))
+        difference = ""
+        if first is not None:
+            difference = gain(shares - first)
+        else:
+            first = shares
+        row(label, [*cells, difference])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ differences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +53,30 @@ def cells(shares: Shares, default: Shares | None) -> list[str]:
     """Return shares in per cent, then their differences from the default's with 95 % intervals, in
     points.
     """
-    row = [f"{100 * share:.1f}" for share in shares.mean(axis=0)]
+    row = per_cent(shares.mean(axis=0))
     if default is None or shares is default:
         return row + [""] * len(row)
     return row + [difference(*columns) for columns in zip(shares.T, default.T, strict=True)]
+
+
+def recall_names(cuts: Sequence[int] = CUTS) -> list[str]:
+    """Return the heads of the columns of recall."""
+    return [f"R@{k}" for k in cuts]
+
+
+def budget_names(budgets: Sequence[int] = BUDGETS) -> list[str]:
+    """Return the heads of the columns of the words curve."""
+    return [f"{words} words" for words in budgets]
+
+
+def with_differences(names: Sequence[str]) -> list[str]:
+    """Return the heads of columns, and of as many with the differences from the default."""
+    return [*names, *(f"{name} − default's, 95 %" for name in names)]
+
+
+def per_cent(shares: Iterable[float]) -> list[str]:
+    """Return a cell for each share."""
+    return [f"{100 * share:.1f}" for share in shares]
 
 
 def difference(right: NDArray[np.bool_], other: NDArray[np.bool_]) -> str:
@@ -65,7 +85,10 @@ def difference(right: NDArray[np.bool_], other: NDArray[np.bool_]) -> str:
     """
     gains = right.astype(float) - other
     generator = np.random.default_rng(0)
-    means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(_SAMPLES)]
+    means = []
+    for _ in range(_SAMPLES):
+        chosen = generator.integers(0, len(gains), len(gains))
+        means.append(gains[chosen].mean())
     low, high = np.percentile(means, [2.5, 97.5])
     return f"{100 * gains.mean():+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
 

@@ -74,15 +74,16 @@ class Chunks:
 
     def by_cosine(self, queries: Vectors, k: int) -> list[list[Unit]]:
         scores = queries @ self._vectors.T
-        return [
-            [self.units[place] for place in row]
-            for row in np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        ]
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        rankings = []
+        for places in best:
+            rankings.append([self.units[place] for place in places])
+        return rankings
 
     def by_words(self, texts: Sequence[str], k: int) -> list[list[Unit]]:
         tokens = bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
         places, scores = self._bm25.retrieve(tokens, k=min(k, len(self.units)), show_progress=False)
-        return [
-            [self.units[place] for place, score in zip(*row, strict=True) if score > 0]
-            for row in zip(places, scores, strict=True)
-        ]
+        rankings = []
+        for row, row_scores in zip(places, scores, strict=True):
+            rankings.append([self.units[place] for place in row[row_scores > 0]])
+        return rankings

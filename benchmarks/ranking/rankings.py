@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.ranking.corpora import Question
+from benchmarks.records import indexed_by_id, texts_of, units_of
 from factoid import Document, Hit, Unit, UnitStore, Weights
 from factoid.encode import Vectors
 
@@ -47,9 +48,9 @@ def search(
     hits: list[list[Hit]] = []
     for start in range(0, len(questions), _BATCH):
         batch = slice(start, start + _BATCH)
-        texts = [question.text for question in questions[batch]]
+        texts = texts_of(questions[batch])
         hits += store.search_batch_by_vector(queries[batch], k, texts=texts, **options)
-    return [[hit.unit for hit in best] for best in hits]
+    return [units_of(best) for best in hits]
 
 
 def fuse_ranks(*rankings: Sequence[Sequence[Unit | Document]]) -> list[list[Any]]:
@@ -64,7 +65,8 @@ def fuse_ranks(*rankings: Sequence[Sequence[Unit | Document]]) -> list[list[Any]
             for rank, result in enumerate(results_of_one, start=1):
                 results[result.id] = result
                 scores[result.id] = scores.get(result.id, 0.0) + 1 / (_RANK_CONSTANT + rank)
-        fused.append([results[key] for key in sorted(scores, key=lambda key: -scores[key])])
+        best_first = sorted(scores, key=lambda key: -scores[key])
+        fused.append([results[key] for key in best_first])
     return fused
 
 
@@ -72,7 +74,7 @@ def distinct_documents(
     ranked: Sequence[Sequence[Unit]], documents: Sequence[Document]
 ) -> list[list[Document]]:
     """Return the documents of results, best first."""
-    by_id = {document.id: document for document in documents}
+    by_id = indexed_by_id(documents)
     rankings = []
     for results in ranked:
         distinct = dict.fromkeys(unit.document_id for unit in results)

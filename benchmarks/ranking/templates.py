@@ -16,13 +16,25 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from benchmarks.ranking.corpora import Corpus, cut, read, spread
-from benchmarks.ranking.measures import BUDGETS, CUTS, Shares, cells, curve, recall, table
+from benchmarks.ranking.measures import (
+    Shares,
+    budget_names,
+    cells,
+    curve,
+    recall,
+    recall_names,
+    table,
+    with_differences,
+)
 from benchmarks.ranking.rankings import FETCHED, distinct_documents, search
+from benchmarks.records import texts_of
 from factoid.evaluate.vector_cache import VectorCache
 from factoid import (
     Granularity,
@@ -69,20 +81,23 @@ def main() -> None:
     results: dict[str, tuple[Shares, Shares, Shares]] = {}
     measured: dict[tuple[str, ...], tuple[Shares, Shares, Shares]] = {}
     for template in TEMPLATES:  # without sections some are the same
-        texts = tuple(encoded(unit, template) for of_one in units.values() for unit in of_one)
+        texts = tuple(encoded(unit, template) for unit in chain.from_iterable(units.values()))
         if texts not in measured:
             measured[texts] = measure(corpus, units, encoder, template)
         results[template] = measured[texts]
-    recalls = [f"R@{k}" for k in CUTS]
-    words = [f"{words} words" for words in BUDGETS]
-    for place, (name, columns) in enumerate(
-        (
-            ("propositions alone", recalls),
-            ("default score", recalls),
-            ("default score, first words", words),
-        )
-    ):
-        row = table(name, [*columns, *(f"{column} − default's, 95 %" for column in columns)])
+    print_tables(results)
+
+
+def print_tables(results: dict[str, tuple[Shares, Shares, Shares]]) -> None:
+    """Print what was found with each template."""
+    recalls = recall_names()
+    tables = (
+        ("propositions alone", recalls),
+        ("default score", recalls),
+        ("default score, first words", budget_names()),
+    )
+    for place, (name, columns) in enumerate(tables):
+        row = table(name, with_differences(columns))
         for template, shares in results.items():
             row(f"`{template}`", cells(shares[place], results[EMBED_TEMPLATE][place]))
 
@@ -93,42 +108,36 @@ def measure(
     """Return what propositions find by themselves, what the default score finds, and what its first
     words answer.
     """
-    queries = encoder.encode_queries([question.text for question in corpus.questions])
-    with UnitStore(
-        encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template
-    ) as store:
+    queries = encoder.encode_queries(texts_of(corpus.questions))
+    embed_template = template
+    if template == NEAREST:
+        embed_template = EMBED_TEMPLATE
+    with UnitStore(encoder=encoder, embed_template=embed_template) as store:
         for of_one in units.values():
-            headed = list(map(with_nearest_heading, of_one)) if template == NEAREST else of_one
-            store.add(
-                headed, vectors=encoder.encode_units([encoded(unit, template) for unit in of_one])
-            )
-        rankings = [
-            search(store, corpus.questions, queries, k, options)
-            for k, options in (
-                (FETCHED, {"weights": Weights(0, 0)}),
-                (FETCHED, {}),
-                (FETCHED, {"parents": "unit"}),
-            )
-        ]
-    alone, default, first = rankings
+            headed = of_one
+            if template == NEAREST:
+                headed = list(map(with_nearest_heading, of_one))
+            vectors = encoder.encode_units([encoded(unit, template) for unit in of_one])
+            store.add(headed, vectors=vectors)
+        asked = partial(search, store, corpus.questions, queries, FETCHED)
+        alone = asked({"weights": Weights(0, 0)})
+        default = asked({})
+        units_by_default = asked({"parents": "unit"})
     if corpus.long_answers:
-        alone, default = (
-            distinct_documents(ranked, corpus.documents) for ranked in (alone, default)
-        )
+        alone = distinct_documents(alone, corpus.documents)
+        default = distinct_documents(default, corpus.documents)
     return (
         recall(corpus, alone, corpus.questions),
         recall(corpus, default, corpus.questions),
-        curve(corpus, first, corpus.questions),
+        curve(corpus, units_by_default, corpus.questions),
     )
 
 
 def encoded(unit: Unit, template: str) -> str:
     """Return what is encoded of a unit."""
-    return (
-        with_heading(with_nearest_heading(unit))
-        if template == NEAREST
-        else with_heading(unit, template)
-    )
+    if template == NEAREST:
+        return with_heading(with_nearest_heading(unit))
+    return with_heading(unit, template)
 
 
 def with_nearest_heading(unit: Unit) -> Unit:
@@ -140,11 +149,8 @@ def thin(corpus: Corpus, every: int) -> Corpus:
     """Return every so many documents, and the questions that were asked about them."""
     documents = corpus.documents[::every]
     ids = {document.id for document in documents}
-    return replace(
-        corpus,
-        documents=documents,
-        questions=[each for each in corpus.questions if each.document_id in ids],
-    )
+    questions = [question for question in corpus.questions if question.document_id in ids]
+    return replace(corpus, documents=documents, questions=questions)
 
 
 if __name__ == "__main__":

@@ -36,11 +36,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from benchmarks.real_files.markup import COMMONMARK, markup_in
 from benchmarks.real_files.syntax import Source, letters, words
-from benchmarks.real_files.tables import csv_rows, is_named, rows_of
+from benchmarks.real_files.tables import Row, csv_rows, is_named, rows_of
+from benchmarks.records import indexed_by_id, texts_of
 from factoid import Document, SyntaxPropositionizer, Unit, split_passages
 from factoid.errors import FactoidError
 from factoid.files.readers import TABLE_ENDINGS, find_files, read_file
@@ -96,7 +99,7 @@ def measure(paths: Sequence[Path], propositionizer: SyntaxPropositionizer) -> Co
         for document in documents:
             start = time.process_time()
             passages = split_passages(document)
-            sentences = [sentence for passage in passages for sentence in split_sentences(passage)]
+            sentences = list(chain.from_iterable(map(split_sentences, passages)))
             middle = time.process_time()
             units = decompose(passages, propositionizer, log=False).units
             counts.decomposing += time.process_time() - middle
@@ -104,7 +107,7 @@ def measure(paths: Sequence[Path], propositionizer: SyntaxPropositionizer) -> Co
             counts.size += len(document.text.encode())
             markup = markup_of(document.text, document.metadata)
             source = Source(document.text, markup=markup)
-            texts = [letters(unit.text) for unit in units]
+            texts = list(map(letters, texts_of(units)))
             _count_markup(counts, path, source, units, passages)
             _count_characters(counts, path, source, passages)
             _count_spans(counts, path, document, passages, sentences, units)
@@ -120,13 +123,7 @@ def _count_markup(
     counts: Counts, path: Path, source: Source, units: Sequence[Unit], passages: Sequence[Unit]
 ) -> None:
     rendered = None
-    code_starts = {
-        sentence.start
-        for passage in passages
-        for sentence in passage.sentences
-        if sentence.block.kind == "code"
-        and (source.markup == "rst" or _is_indented(source.text, sentence.start))
-    }
+    code_starts = _starts_of_unfenced_code(source, passages)
     for unit in units:
         counts.propositions += 1
         if source.is_fenced(unit.start) or unit.start in code_starts:
@@ -142,11 +139,10 @@ def _count_markup(
             continue
         if rendered is None:
             rendered = "".join(source.rendered().split())
-        hidden = [
-            (name, mark)
-            for name, mark in found
-            if name not in COMMONMARK or "".join(mark.split()) not in rendered
-        ]
+        hidden = []
+        for name, mark in found:
+            if name not in COMMONMARK or "".join(mark.split()) not in rendered:
+                hidden.append((name, mark))
         if not hidden:
             counts.shown += 1
             counts.found.append(("shown", f"{path}: {found}: {unit.text[:300]!r}"))
@@ -154,6 +150,16 @@ def _count_markup(
         counts.dirty += 1
         counts.classes.update({name for name, _ in hidden})
         counts.found.append(("markup", f"{path}: {hidden}: {unit.text[:300]!r}"))
+
+
+def _starts_of_unfenced_code(source: Source, passages: Sequence[Unit]) -> set[int]:
+    """Return where code starts that no fence marks."""
+    starts = set()
+    for sentence in chain.from_iterable(map(attrgetter("sentences"), passages)):
+        is_unfenced = source.markup == "rst" or _is_indented(source.text, sentence.start)
+        if sentence.block.kind == "code" and is_unfenced:
+            starts.add(sentence.start)
+    return starts
 
 
 def _is_restructured(name: str, mark: str, unit: Unit) -> bool:
@@ -171,7 +177,9 @@ def _is_indented(text: str, at: int) -> bool:
     return content.startswith(("    ", "\t")) or len(content) - len(content.lstrip(" >\t")) >= 4
 
 
-def _count_rows(counts: Counts, path: Path, rows: Iterator, propositions: Sequence[str]) -> None:  # type: ignore[type-arg]
+def _count_rows(
+    counts: Counts, path: Path, rows: Iterator[Row], propositions: Sequence[str]
+) -> None:
     for row in rows:
         counts.rows += 1
         if is_named(row, propositions):
@@ -187,32 +195,31 @@ def _count_characters(counts: Counts, path: Path, source: Source, passages: Sequ
         for sentence in passage.sentences:
             for at in sentence.visible.offsets:
                 claimed[at] = 1
-    headings = {
-        letters(heading) for passage in passages for heading in (passage.title, passage.section)
-    }
+    headings = set()
+    for passage in passages:
+        headings |= {letters(passage.title), letters(passage.section)}
     counts.characters += sum(map(str.isalnum, text))
     line_start = 0
     for line in text.splitlines(keepends=True):
-        missing = [
-            at
-            for at in range(line_start, line_start + len(line))
-            if text[at].isalnum() and not claimed[at]
-        ]
-        lost = [at for at in missing if not source.reasons[at]]
-        counts.reasons.update(source.reasons[at] for at in missing if source.reasons[at])
-        if lost:
-            seen = "".join(
-                text[at]
-                for at in range(line_start, line_start + len(line))
-                if not source.reasons[at]
-            )
-            if any(letters(html.unescape(seen)) in heading for heading in headings):
-                counts.reasons[_HEADING] += len(lost)
-            else:
-                counts.lost += len(lost)
-                part = "".join(text[at] for at in lost)
-                counts.found.append(("lost", f"{path}: {part[:100]!r} of {line.strip()[:200]!r}"))
+        seen = ""  # of the line, without syntax
+        lost = ""
+        for at, character in enumerate(line, line_start):
+            reason = source.reasons[at]
+            is_missing = character.isalnum() and not claimed[at]
+            if not reason:
+                seen += character
+            if is_missing and reason:
+                counts.reasons[reason] += 1
+            elif is_missing:
+                lost += character
         line_start += len(line)
+        if not lost:
+            continue
+        if any(letters(html.unescape(seen)) in heading for heading in headings):
+            counts.reasons[_HEADING] += len(lost)
+        else:
+            counts.lost += len(lost)
+            counts.found.append(("lost", f"{path}: {lost[:100]!r} of {line.strip()[:200]!r}"))
 
 
 def _count_spans(
@@ -229,47 +236,47 @@ def _count_spans(
         if unit.text != text[unit.start : unit.end]:
             counts.wrong_spans += 1
             counts.found.append(("spans", f"{path}: {unit.granularity}: {unit.text[:200]!r}"))
-    shown: list[tuple[int, str]] = []
-    for passage in passages:
-        for sentence in passage.sentences:
-            visible = sentence.visible
-            shown += zip(visible.offsets, visible.text, strict=True)
-            for at, character in zip(visible.offsets, visible.text, strict=True):
-                counts.places += 1
-                if not _is_at(text, at, character):
-                    counts.wrong_places += 1
-                    if counts.wrong_places > 5:
-                        continue
-                    part = text[max(0, at - 30) : at + 30]
-                    counts.found.append(
-                        ("spans", f"{path}: {character!r} of {visible.text[:100]!r} at {part!r}")
-                    )
-    places = [at for at, _ in shown]
-    by_id = {passage.id: passage for passage in passages}
+    shown = _count_places(counts, path, text, passages)
+    places = list(map(itemgetter(0), shown))
+    by_id = indexed_by_id(passages)
     for unit in units:
         passage = by_id.get(unit.parent_id or "")
-        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(
-            passage.search_text
-        ):
+        proposition = _on_one_line(unit.text).rstrip(".")
+        if passage is None or proposition not in _on_one_line(passage.search_text):
             continue  # in other words
         counts.spans += 1
-        held = letters(
-            "".join(
-                character
-                for at, character in shown[bisect_right(places, unit.start - 1) :]
-                if at < unit.end
-            )
-        )
-        is_held = held and letters(unit.text).endswith(
-            held
-        )  # what a list goes on from stands above it
-        if not is_held and not _is_in_order(
-            words(unit.text), html.unescape(text[unit.start : unit.end])
-        ):
+        in_span = ""
+        for at, character in shown[bisect_right(places, unit.start - 1) :]:
+            if at < unit.end:
+                in_span += character
+        held = letters(in_span)
+        # What a list goes on from stands above it.
+        is_held = held and letters(unit.text).endswith(held)
+        source = text[unit.start : unit.end]
+        if not is_held and not _is_in_order(words(unit.text), html.unescape(source)):
             counts.wrong_spans += 1
-            counts.found.append(
-                ("spans", f"{path}: {unit.text[:200]!r} at {text[unit.start : unit.end][:200]!r}")
-            )
+            counts.found.append(("spans", f"{path}: {unit.text[:200]!r} at {source[:200]!r}"))
+
+
+def _count_places(
+    counts: Counts, path: Path, text: str, passages: Sequence[Unit]
+) -> list[tuple[int, str]]:
+    """Count the characters that readers see, and return each with its place in the source."""
+    shown: list[tuple[int, str]] = []
+    for sentence in chain.from_iterable(map(attrgetter("sentences"), passages)):
+        visible = sentence.visible
+        shown += zip(visible.offsets, visible.text, strict=True)
+        for at, character in zip(visible.offsets, visible.text, strict=True):
+            counts.places += 1
+            if _is_at(text, at, character):
+                continue
+            counts.wrong_places += 1
+            if counts.wrong_places <= 5:
+                part = text[max(0, at - 30) : at + 30]
+                counts.found.append(
+                    ("spans", f"{path}: {character!r} of {visible.text[:100]!r} at {part!r}")
+                )
+    return shown
 
 
 def _on_one_line(text: str) -> str:
@@ -320,7 +327,7 @@ def _row(name: str, counts: Counts) -> str:
     )
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -338,7 +345,11 @@ def main() -> None:
     parser.add_argument(
         "--most", type=int, default=40, help="the most that is shown of each kind and folder"
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     logging.disable(logging.WARNING)
     propositionizer = SyntaxPropositionizer()
     decompose(

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from lxml import html
 from markdown_it import MarkdownIt
@@ -110,9 +111,11 @@ _PATTERNS = (
     (NUMBER, r"^[ \t>]*(?:[-*+][ \t]+)*\d{1,9}[.)](?=\s)"),
     (BOX, r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]"),
 )
-PATTERNS = tuple(
+PATTERNS = [
     (reason, re.compile(pattern, re.DOTALL | re.MULTILINE)) for reason, pattern in _PATTERNS
-)
+]
+_IN_PRE = ((TAG, _TAG), (ENTITY, r"&#?\w+;"))  # HTML in an element for code
+_UNSHOWN = (DIRECTIVE, FRONT_MATTER, ICON, ATTRIBUTES)
 
 
 # Of reStructuredText: directives with what readers do not see of them, and marks within lines.
@@ -156,6 +159,24 @@ _REST_PATTERNS = (
 )
 
 
+class _Fence(NamedTuple):
+    """An opened block of code."""
+
+    mark: str
+    start: int  # of the line with the mark
+    body: int
+    column: int  # of the mark
+    is_unseen: bool  # a directive of which readers see nothing
+
+    def is_closed_by(self, line: str) -> bool:
+        """Say whether a line is the closing mark."""
+        stripped = line.strip(" \t>\r\n")
+        is_mark = stripped != "" and not stripped.strip(self.mark[0])
+        indent = len(line) - len(line.lstrip())
+        is_near = indent < self.column + 4  # else it is code to CommonMark
+        return is_near and is_mark and len(stripped) >= len(self.mark)
+
+
 class Source:
     """A document's text with its code and its syntax.
 
@@ -175,55 +196,63 @@ class Source:
         self.markup = markup
         if markup == "rst":
             self._read_restructured()
-        if markup != "markdown":
-            return
+        elif markup == "markdown":
+            self._read_markdown()
+
+    def _read_restructured(self) -> None:
+        for reason, pattern in _REST_PATTERNS:
+            for match in re.finditer(pattern, self.text, re.MULTILINE):
+                self._paint_behind_alternative(match, reason)
+
+    def _read_markdown(self) -> None:
+        text = self.text
+        # -- What is no Markdown: front matter and code --
         front = _FRONT.match(text)
         self.start = front.end() if front else 0
         if front:
             self._paint(0, front.end(), FRONT_MATTER)
         self._read_fences()
-        self.fences += [
-            match.span() for match in _PRE.finditer(text) if not self.is_fenced(match.start())
-        ]
+        for match in _PRE.finditer(text):
+            if not self.is_fenced(match.start()):
+                self.fences.append(match.span())
         self.fences.sort()
         unfenced = _masked(text, (*self.fences, *self.marks), "\n")
-        inline = [match.span() for match in _INLINE_CODE.finditer(unfenced, self.start)]
-        self.inline_code = inline
-        self.masked = _masked(unfenced, inline, "\n`")
+        self.inline_code = [match.span() for match in _INLINE_CODE.finditer(unfenced, self.start)]
+
+        # -- Syntax outside of code --
+        masked = _masked(unfenced, self.inline_code, "\n`")
         for reason, pattern in PATTERNS:
-            for match in pattern.finditer(self.masked, self.start):
-                start = (
-                    match.end("alt")
-                    if "alt" in pattern.groupindex and match["alt"] is not None
-                    else match.start()
-                )
-                self._paint(start, match.end(), reason)
-        for start, end in [match.span() for match in _PRE.finditer(text)]:
-            for reason, pattern in ((TAG, _TAG), (ENTITY, r"&#?\w+;")):
-                for match in re.finditer(pattern, text[start:end]):
-                    self._paint(start + match.start(), start + match.end(), reason)
+            for match in pattern.finditer(masked, self.start):
+                self._paint_behind_alternative(match, reason)
+
+        # -- Syntax that code is no reason to leave out --
+        for block in _PRE.finditer(text):
+            for reason, tag in _IN_PRE:
+                for match in re.finditer(tag, block[0]):
+                    self._paint(block.start() + match.start(), block.start() + match.end(), reason)
         for match in _COMMENT_LINE.finditer(text):
             if not self.is_fenced(match.start()):
                 self._paint(*match.span(), COMMENT)
         for match in _ROLE_TARGET.finditer(text):
             self._paint(*match.span(1), TARGET)
         for match in re.finditer(_TAG, text):  # attributes may hold backticks
-            if not self.is_code(match.start()) and not any(
-                first <= match.start() < last for first, last in inline
-            ):
+            if not self.is_code(match.start()) and not self.is_inline_code(match.start()):
                 self._paint(*match.span(), TAG)
 
-    def _read_restructured(self) -> None:
-        for reason, pattern in _REST_PATTERNS:
-            for match in re.finditer(pattern, self.text, re.MULTILINE):
-                start = (
-                    match.end("alt") if match.groupdict().get("alt") is not None else match.start()
-                )
-                self._paint(start, match.end(), reason)
+    def _paint_behind_alternative(self, match: re.Match[str], reason: str) -> None:
+        """Paint what a pattern matches, but for an alternative text that readers see."""
+        start = match.start()
+        if match.groupdict().get("alt") is not None:
+            start = match.end("alt")
+        self._paint(start, match.end(), reason)
 
     def is_code(self, at: int) -> bool:
         """Say whether a place is in a block of code."""
         return _is_in(self.code, at)
+
+    def is_inline_code(self, at: int) -> bool:
+        """Say whether a place is in code within a line."""
+        return _is_in(self.inline_code, at)
 
     def is_signature(self, at: int) -> bool:
         """Say whether a place is in what describes a directive: readers see ".. note:: title"."""
@@ -238,12 +267,10 @@ class Source:
         """Return the text that markdown-it and lxml show, without code and without what is a
         directive.
         """
-        shown = [
-            " "
-            if reason in (DIRECTIVE, FRONT_MATTER, ICON, ATTRIBUTES) and character != "\n"
-            else character
-            for character, reason in zip(self.text, self.reasons, strict=True)
-        ]
+        shown = list(self.text)
+        for at, reason in enumerate(self.reasons):
+            if reason in _UNSHOWN and shown[at] != "\n":
+                shown[at] = " "
         # Inline code of Markdown is left out, not that of HTML, which factoid shows as text.
         return rendered(_HTML_CODE.sub("", "".join(shown)))
 
@@ -260,73 +287,69 @@ class Source:
                 self.reasons[at] = reason
 
     def _read_fences(self) -> None:
-        opened: tuple[str, int, int] | None = (
-            None  # mark, where its body and where its fence starts
-        )
-        commented = False
-        containers: list[str] = []
-        unseen = ""
-        column = 0  # of the opening fence
-        at = 0
+        fence: _Fence | None = None
+        containers: list[str] = []  # marks of opened directives that hold Markdown
+        is_comment = False
+        end = 0
         for line in self.text.splitlines(keepends=True):
-            start = at
-            at = at + len(line)
+            start = end
+            end += len(line)
             if start < self.start:
                 continue
-            stripped = line.strip(" \t>\r\n")
-            if opened:
-                mark, body, _ = opened
-                is_near = (
-                    len(line) - len(line.lstrip()) < column + 4
-                )  # else it is code to CommonMark
-                if (
-                    is_near
-                    and stripped
-                    and not stripped.strip(mark[0])
-                    and len(stripped) >= len(mark)
-                ):
-                    if unseen:
-                        self._paint(body, start, DIRECTIVE)
-                    else:
-                        self.code.append((body, start))
-                        self.fences.append((opened[2], at))
-                    opened = None
+            if fence is not None:
+                if fence.is_closed_by(line):
+                    self._close(fence, start, end)
+                    fence = None
                 continue
-            if commented or (stripped.startswith("<!--") and "-->" not in line):
-                commented = "-->" not in line
+            begins_comment = line.strip(" \t>\r\n").startswith("<!--") and "-->" not in line
+            if is_comment or begins_comment:
+                is_comment = "-->" not in line
                 continue
             match = _FENCE.match(line)
-            if match is None:
-                continue
-            mark = match["mark"]
-            info = match["info"]
-            directive = _DIRECTIVE_INFO.match(info)
-            name = directive["name"].lower() if directive else ""
-            if (
-                containers
-                and not info.strip()
-                and mark[0] == containers[-1][0]
-                and len(mark) >= len(containers[-1])
-            ):
-                containers.pop()
-                self.marks.append((start, at))
-                self._paint(start, at, CODE_MARK)
-            elif mark[0] == ":" and name not in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES:
-                continue
-            elif directive and name not in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES:
-                containers.append(mark)
-                self.marks.append((start, at))
-                self._paint(start, at, DIRECTIVE)
-            elif mark[0] != "`" or "`" not in info:
-                unseen = name if name in _UNSEEN_DIRECTIVES else ""
-                opened = (mark, at, start)
-                column = len(match["prefix"])
-                if directive and (options := _OPTIONS.match(self.text, at)):
-                    self._paint_options(options)
-                self._paint(start + len(match["prefix"]), at, CODE_MARK)
-        if opened and not unseen:
-            self.code.append((opened[1], len(self.text)))
-            self.fences.append((opened[2], len(self.text)))
+            if match is not None:
+                fence = self._opened(match, start, end, containers)
+        if fence is not None and not fence.is_unseen:  # the text ends in code
+            self._close(fence, len(self.text), len(self.text))
+
+    def _close(self, fence: _Fence, start: int, end: int) -> None:
+        """Note the block of a fence, whose closing line is at a place."""
+        if fence.is_unseen:
+            self._paint(fence.body, start, DIRECTIVE)
+        else:
+            self.code.append((fence.body, start))
+            self.fences.append((fence.start, end))
+
+    def _opened(
+        self, match: re.Match[str], start: int, end: int, containers: list[str]
+    ) -> _Fence | None:
+        """Return the block of code that a line opens; None if it opens or closes a container, or
+        is no fence.
+        """
+        mark = match["mark"]
+        info = match["info"]
+        directive = _DIRECTIVE_INFO.match(info)
+        name = directive["name"].lower() if directive else ""
+        holds_code = name in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES
+        if containers and not info.strip() and mark.startswith(containers[-1]):
+            containers.pop()
+            self.marks.append((start, end))
+            self._paint(start, end, CODE_MARK)
+            return None
+        if mark[0] == ":" and not holds_code:
+            return None
+        if directive and not holds_code:
+            containers.append(mark)
+            self.marks.append((start, end))
+            self._paint(start, end, DIRECTIVE)
+            return None
+        if mark[0] == "`" and "`" in info:
+            return None
+        options = _OPTIONS.match(self.text, end)
+        if directive and options:
+            self._paint_options(options)
+        column = len(match["prefix"])
+        self._paint(start + column, end, CODE_MARK)
+        return _Fence(mark, start, end, column, is_unseen=name in _UNSEEN_DIRECTIVES)
 
 
 def _masked(text: str, spans: Sequence[tuple[int, int]], keep: str) -> str:

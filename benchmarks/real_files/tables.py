@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import html as entities
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
 
@@ -55,17 +55,13 @@ def csv_rows(text: str) -> Iterator[Row]:
     """Yield the rows of a table in CSV."""
     first = text.partition("\n")[0]
     delimiter = max(",;\t|:", key=first.count)
-    table = [
-        row
-        for row in csv.reader(StringIO(text), delimiter=delimiter)
-        if any(cell.strip() for cell in row)
-    ]
+    table = [row for row in csv.reader(StringIO(text), delimiter=delimiter) if "".join(row).strip()]
+    names = list(map(str.strip, table[0]))
     for row in table[1:]:
-        cells = [
-            (name.strip(), cell.strip())
-            for name, cell in zip(table[0], row, strict=False)
-            if cell.strip()
-        ]
+        cells = []
+        for name, cell in zip(names, map(str.strip, row), strict=False):
+            if cell:
+                cells.append((name, cell))
         yield Row("csv", cells)
 
 
@@ -81,19 +77,30 @@ def is_named(row: Row, propositions: Sequence[str]) -> bool:
     key = "" if is_header else letters(row.cells[0][1])
     for name, cell in row.cells:
         text = letters(cell)
-        pieces = (
-            [text] if len(text) < LONG else [text[:PIECE], text[-PIECE:]]
-        )  # a long cell is several propositions
+        pieces = [text]
+        if len(text) >= LONG:  # a long cell is several propositions
+            pieces = [text[:PIECE], text[-PIECE:]]
         for piece in pieces:
             parts = {letters(name), piece, key if len(key) < LONG else ""}
-            if not any(all(part in proposition for part in parts) for proposition in propositions):
+            if not any(_holds_all(proposition, parts) for proposition in propositions):
                 return False
     return True
 
 
+def _holds_all(proposition: str, parts: Iterable[str]) -> bool:
+    return all(part in proposition for part in parts)
+
+
+def _filled(names: Sequence[str], cells: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the cells of a row that hold anything, each after the name of its column."""
+    return [(name, cell) for name, cell in zip(names, cells, strict=False) if letters(cell)]
+
+
 def _pipe_rows(source: Source) -> Iterator[Row]:
-    lines_of_definitions = [match[0] for match in _DEFINITION.finditer(source.text)]
-    definitions = "\n".join(line for line in lines_of_definitions if not rendered(line))
+    definitions = ""
+    for match in _DEFINITION.finditer(source.text):
+        if not rendered(match[0]):
+            definitions += f"{match[0]}\n"
     lines = source.text.split("\n")
     starts = [0]
     for line in lines:
@@ -112,8 +119,8 @@ def _pipe_rows(source: Source) -> Iterator[Row]:
         end = number + 1
         while end < len(lines) and lines[end].strip(" \t>") and "|" in lines[end]:
             end += 1
-        block = "\n".join(
-            re.sub(r"^(?:[ \t>]|[-*+][ \t])*", "", line) for line in lines[number - 1 : end]
+        block = re.sub(
+            r"^(?:[ \t>]|[-*+][ \t])*", "", "\n".join(lines[number - 1 : end]), flags=re.MULTILINE
         )
         yield from _parsed_rows(block, definitions)
         number = end
@@ -130,9 +137,7 @@ def _parsed_rows(block: str, definitions: str) -> Iterator[Row]:
             if not names:
                 names = cells or [""]
             else:
-                filled = [
-                    (name, cell) for name, cell in zip(names, cells, strict=False) if letters(cell)
-                ]
+                filled = _filled(names, cells)
                 if filled:
                     yield Row("markdown", filled)
             cells = []
@@ -156,20 +161,16 @@ def _html_rows(source: Source) -> Iterator[Row]:
         at = match.start()
         if source.is_code(at) or source.reasons[at] in (COMMENT, DIRECTIVE):
             continue
-        if any(first <= at < last for first, last in source.inline_code):
+        if source.is_inline_code(at):
             continue
         try:
             table = html.fromstring(match[0])
         except etree.ParserError:
             continue
-        rows = table.xpath(".//tr")
-        if any(
-            cell.get("colspan", "1") != "1" or cell.get("rowspan", "1") != "1"
-            for cell in table.xpath(".//td|.//th")
-        ):
+        if any(map(_is_merged, table.xpath(".//td|.//th"))):
             continue
         names: list[str] = []
-        for row in rows:
+        for row in table.xpath(".//tr"):
             columns = row.xpath("./td|./th")
             texts = [_shown_in_html(cell) for cell in columns]
             if not names:
@@ -177,11 +178,13 @@ def _html_rows(source: Source) -> Iterator[Row]:
                     break  # nothing says that it is a header
                 names = texts
                 continue
-            filled = [
-                (name, cell) for name, cell in zip(names, texts, strict=False) if letters(cell)
-            ]
+            filled = _filled(names, texts)
             if filled:
                 yield Row("html", filled)
+
+
+def _is_merged(cell: html.HtmlElement) -> bool:
+    return cell.get("colspan", "1") != "1" or cell.get("rowspan", "1") != "1"
 
 
 def _shown_in_html(cell: html.HtmlElement) -> str:

@@ -21,21 +21,19 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from factoid.text.sentence_ends import block_sentences
 
-CODES = dict(
-    pair.split("=")
-    for pair in (
-        "amharic=am arabic=ar armenian=hy bulgarian=bg burmese=my chinese=zh danish=da deutsch=de "
-        "dutch=nl english=en french=fr german=de greek=el hindi=hi italian=it japanese=ja "
-        "kazakh=kk marathi=mr persian=fa polish=pl russian=ru portuguese=pt slovak=sk swedish=sv "
-        "turkish=tr czech=cs spanish=es urdu=ur"
-    ).split()
+_NAMES_AND_CODES = (
+    "amharic=am arabic=ar armenian=hy bulgarian=bg burmese=my chinese=zh danish=da deutsch=de "
+    "dutch=nl english=en french=fr german=de greek=el hindi=hi italian=it japanese=ja "
+    "kazakh=kk marathi=mr persian=fa polish=pl russian=ru portuguese=pt slovak=sk swedish=sv "
+    "turkish=tr czech=cs spanish=es urdu=ur"
 )
+CODES = dict(pair.split("=") for pair in _NAMES_AND_CODES.split())
 GROUP = 10  # sentences of a treebank without paragraphs
 
 Splitter = Callable[[str], list[str]]
@@ -77,7 +75,8 @@ def bare(text: str) -> str:
 
 def ends(sentences: Sequence[str]) -> set[int]:
     """Return the ends of sentences but for the last, counted without white space."""
-    return set(list(accumulate(len(bare(sentence)) for sentence in sentences))[:-1])
+    lengths = map(len, map(bare, sentences))
+    return set(list(accumulate(lengths))[:-1])
 
 
 def golden_rules(path: Path) -> Iterator[Case]:
@@ -89,7 +88,7 @@ def golden_rules(path: Path) -> Iterator[Case]:
             parts = node.elts
         else:
             continue
-        case = [_literal(part) for part in parts]
+        case = list(map(_literal, parts))
         if (
             len(case) == 2
             and isinstance(case[0], str)
@@ -140,8 +139,7 @@ def treebank(folder: Path, part: str) -> Iterator[Case]:
 
 
 def _joined(sentences: list[str], spaces: list[str]) -> Case:
-    parts = [sentence + space for sentence, space in zip(sentences, spaces, strict=True)]
-    return Case("".join(parts), sentences)
+    return Case("".join(map(str.__add__, sentences, spaces)), sentences)
 
 
 def found_ends(case: Case, split: Splitter) -> set[int]:
@@ -174,19 +172,17 @@ def pysbd_splitter(language: str) -> Splitter | None:
     if language not in LANGUAGE_CODES:
         return None
     segmenter = pysbd.Segmenter(language=language, clean=False)
-    return lambda text: [sentence.strip() for sentence in segmenter.segment(text)]
+    return lambda text: list(map(str.strip, segmenter.segment(text)))
 
 
 def syntok_splitter(language: str) -> Splitter | None:
     from syntok import segmenter
 
     def split(text: str) -> list[str]:
-        paragraphs = segmenter.analyze(text)
-        tokens = [sentence for paragraph in paragraphs for sentence in paragraph]
-        return [
-            "".join(token.spacing + token.value for token in sentence).strip()
-            for sentence in tokens
-        ]
+        sentences = []
+        for tokens in chain.from_iterable(segmenter.analyze(text)):
+            sentences.append("".join(token.spacing + token.value for token in tokens).strip())
+        return sentences
 
     return split if language in ("en", "de", "es") else None
 

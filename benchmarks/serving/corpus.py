@@ -6,7 +6,8 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +80,8 @@ class Made:
     @property
     def passages(self) -> int:
         """How many of them are passages."""
-        kinds = [unit.granularity for units in self.units.values() for unit in units]
-        return kinds.count(Granularity.PASSAGE)
+        kinds = map(attrgetter("granularity"), chain.from_iterable(self.units.values()))
+        return list(kinds).count(Granularity.PASSAGE)
 
     @property
     def dim(self) -> int:
@@ -118,14 +119,14 @@ def made(data: Path, count: int, questions: int) -> Made:
             units[document.id] = []
         for unit in assemble(passages, decomposition.units, recipe.granularities):
             units[unit.document_id].append(unit)
-    everything = [unit for of_document in units.values() for unit in of_document]
+    everything = list(chain.from_iterable(units.values()))
     passages = [unit for unit in everything if unit.granularity is Granularity.PASSAGE]
     usage = estimate(passages).usage
     tokens = (usage.prompt_tokens / len(passages), usage.completion_tokens / len(passages))
 
     # -- Vectors --
     vectors, asked = _encoded(everything, texts, rates["encode"])
-    by_id = {unit.id: vector for unit, vector in zip(everything, vectors, strict=True)}
+    by_id = dict(zip(map(attrgetter("id"), everything), vectors, strict=True))
     texts = texts[:questions]
     return Made(documents, digests, units, by_id, texts, asked[:questions], rates, tokens)
 
@@ -167,7 +168,7 @@ def _read(data: Path) -> tuple[list[Document], list[str]]:
         for paragraph in article["paragraphs"]:
             document = Document(paragraph["context"], article["title"].replace("_", " "))
             documents[document.id] = document
-            questions += [question["question"] for question in paragraph["qas"][:1]]
+            questions += map(itemgetter("question"), paragraph["qas"][:1])
     hotpot = data / "domain-retrieval" / "hotpot" / "corpus.jsonl"
     with hotpot.open(encoding="utf-8") as lines:
         for line in lines:

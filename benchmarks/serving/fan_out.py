@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from benchmarks.serving.clock import Clock
 from factoid.existing import Collection, KnownStore, Metric, Question, Row
@@ -75,7 +76,7 @@ class FanOut:
             answers.append(shard.nearest(question, limit, condition))
             seconds.append(self.clock.now() - began)
         began = self.clock.now()
-        rows = [row for answer in answers for row in answer]
+        rows = list(chain.from_iterable(answers))
         if len(answers) > 1:
             rows.sort(key=lambda row: -metric.similarity(row.score, 1.0, 1.0))
         merging = self.clock.now() - began

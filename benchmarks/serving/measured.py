@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.records import ids_of, indexed_by_id
 from benchmarks.serving.clock import Clock
 from benchmarks.serving.corpus import Made, Rates
 from benchmarks.serving.fan_out import BY_ID, KINDS, FanOut
@@ -126,7 +127,7 @@ def fill(engine: Any, made: Made, count: int, result: Measured) -> list[Any]:
 
 
 def batches(made: Made, ids: Sequence[str]) -> Iterator[LoadedDocuments]:
-    by_id = {document.id: document for document in made.documents}
+    by_id = indexed_by_id(made.documents)
     for start in range(0, len(ids), _BATCH):
         some = ids[start : start + _BATCH]
         units = []
@@ -185,7 +186,7 @@ def _fan_out_search(
     into.alone.append(1000 * alone)
     into.merging.append(1000 * merging)
     into.rows_sent.append(sum(call.rows for call in fan_out.calls if call.kind != BY_ID))
-    into.hits.append([hit.unit.id for hit in answer.hits])
+    into.hits.append(ids_of(answer.hits))
     into.complete += answer.complete
 
 
@@ -214,5 +215,5 @@ def _own_search(
     into.alone.append(max(seconds) + merging)
     into.merging.append(merging)
     into.rows_sent.append(len(hits))
-    into.hits.append([hit.unit.id for hit in hits[:K]])
+    into.hits.append(ids_of(hits[:K]))
     into.complete += 1

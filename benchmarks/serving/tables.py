@@ -110,7 +110,7 @@ def _percentile(searches: Searches, percentile: float) -> float:
 
 
 def _calls(searches: Searches) -> float:
-    return sum(len(times) for times in searches.calls.values()) / len(searches.here)
+    return sum(map(len, searches.calls.values())) / len(searches.here)
 
 
 def _same(engine: Measured, searches: Searches) -> float:

@@ -48,7 +48,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or Path(temporary)
         corpus = prepare(work / "corpus", arguments)
-        stored: dict[str, dict[str, Any]] = {name: build(name, corpus, work) for name in names}
+        stored: dict[str, dict[str, Any]] = {}
+        for name in names:
+            stored[name] = build(name, corpus, work)
         names = [name for name in names if "failed" not in stored[name]]
         with ExitStack() as stack:
             processes = {}
@@ -69,10 +71,9 @@ def main() -> None:
     if arguments.into:
         fill(arguments.into, arguments.table, text)
     if arguments.json:
-        records = {
-            name: {kind: own.record() for kind, own in kinds.items()}
-            for name, kinds in searched.items()
-        }
+        records = {}
+        for name, kinds in searched.items():
+            records[name] = {kind: own.record() for kind, own in kinds.items()}
         arguments.json.write_text(json.dumps({"stored": stored, "searched": records}, indent=1))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +146,8 @@ class LlamaIndexFaiss(OneByOne):
         return retrieve(self.index, query, k, condition)
 
     def parents(self, query: Floats, k: int) -> list[str]:
-        retriever = self.index.as_retriever(similarity_top_k=k)
-        return list(
-            dict.fromkeys(
-                found.node.metadata["passage"] for found in retriever.retrieve(bundle(query))
-            )
-        )
+        found = self.index.as_retriever(similarity_top_k=k).retrieve(bundle(query))
+        return list(dict.fromkeys(scored.node.metadata["passage"] for scored in found))
 
     def add(self, batch: Batch) -> None:
         self.index.insert_nodes(nodes(batch, self.metadata))
@@ -179,7 +176,7 @@ def stored_embeddings() -> Any:
             self.first = first
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            rows = np.array([number(text) for text in texts]) - self.first
+            rows = np.array(list(map(number, texts))) - self.first
             vectors: list[list[float]] = self.vectors[rows].tolist()
             return vectors
 
@@ -252,7 +249,5 @@ def retrieve(
         operator = FilterOperator.EQ if condition.operator == "eq" else FilterOperator.LT
         one = MetadataFilter(key=condition.key, value=condition.value, operator=operator)
         options["filters"] = MetadataFilters(filters=[one])
-    return [
-        found.node.node_id
-        for found in index.as_retriever(similarity_top_k=k, **options).retrieve(bundle(query))
-    ]
+    found = index.as_retriever(similarity_top_k=k, **options).retrieve(bundle(query))
+    return list(map(attrgetter("node.node_id"), found))

@@ -98,13 +98,13 @@ class Corpus:
 
     def metadata(self) -> list[dict[str, Any]]:
         """Return the metadata of each passage, which its units share."""
-        columns = zip(
-            *(self.column(name).tolist() for name in ("year", "category", "author")), strict=True
-        )
-        return [
-            {"year": year, "category": f"c{category}", "author": f"a{author}"}
-            for year, category, author in columns
-        ]
+        years = self.column("year").tolist()
+        categories = self.column("category").tolist()
+        authors = self.column("author").tolist()
+        metadata = []
+        for year, category, author in zip(years, categories, authors, strict=True):
+            metadata.append({"year": year, "category": f"c{category}", "author": f"a{author}"})
+        return metadata
 
 
 def unit_text(row: int) -> str:

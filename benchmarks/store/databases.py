@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,11 @@ class Chroma:
 
     def parents(self, query: Floats, k: int) -> list[str]:
         found = self.collection.query(query_embeddings=[query], n_results=4 * k)["metadatas"][0]
-        return list(dict.fromkeys(metadata["passage"] for metadata in found))[:k]
+        return _passages(found, k)
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
         found = self.collection.query(query_embeddings=list(queries), n_results=4 * k)["metadatas"]
-        return [list(dict.fromkeys(metadata["passage"] for metadata in own))[:k] for own in found]
+        return [_passages(metadata, k) for metadata in found]
 
     def add(self, batch: Batch) -> None:
         metadatas = unit_metadata(batch, self.metadata)
@@ -77,6 +78,11 @@ class Chroma:
     def _connect(self, folder: Path, corpus: Corpus) -> None:
         self.metadata = corpus.metadata()
         self.client: Any = self.client_of(str(folder / "chroma"), settings=self.settings)
+
+
+def _passages(metadata: Iterable[Mapping[str, Any]], k: int) -> list[str]:
+    """Return the first k distinct passages of the units that were found."""
+    return list(dict.fromkeys(map(itemgetter("passage"), metadata)))[:k]
 
 
 class LanceDB(OneByOne):
@@ -171,21 +177,20 @@ class Qdrant(OneByOne):
         found = self.client.query_points(
             _NAME, query, query_filter=self._filter(condition), limit=k
         )
-        return [point.id for point in found.points]
+        return list(map(attrgetter("id"), found.points))
 
     def units_batch(self, queries: Floats, k: int) -> list[list[int]]:
-        requests = [
-            self.models.QueryRequest(query=query.tolist(), limit=k, with_payload=True)
-            for query in queries
-        ]
-        return [
-            [point.id for point in found.points]
-            for found in self.client.query_batch_points(_NAME, requests)
-        ]
+        requests = []
+        for query in queries.tolist():
+            requests.append(self.models.QueryRequest(query=query, limit=k, with_payload=True))
+        answers = []
+        for found in self.client.query_batch_points(_NAME, requests):
+            answers.append(list(map(attrgetter("id"), found.points)))
+        return answers
 
     def parents(self, query: Floats, k: int) -> list[str]:
         found = self.client.query_points_groups(_NAME, "passage", query, limit=k, group_size=1)
-        return [group.id for group in found.groups]
+        return list(map(attrgetter("id"), found.groups))
 
     def add(self, batch: Batch) -> None:
         payloads = unit_metadata(batch, self.metadata)

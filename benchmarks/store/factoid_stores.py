@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.records import ids_of, texts_of, units_of
 from benchmarks.store.corpus import Batch, Corpus, Floats, unit_text
 from benchmarks.store.operations import Condition
 
@@ -41,15 +42,13 @@ class Core:
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
         options = {"parents": "unit", "filter": _where(condition), "parameters": self.parameters}
         hits = self.store.search_by_vector(query, k, **options)
-        return [hit.unit.id for hit in hits]
+        return ids_of(hits)
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
         return self._batch(queries, k, parents="unit")
 
     def parents(self, query: Floats, k: int) -> list[str]:
-        return [
-            hit.unit.id for hit in self.store.search_by_vector(query, k, parameters=self.parameters)
-        ]
+        return ids_of(self.store.search_by_vector(query, k, parameters=self.parameters))
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
         return self._batch(queries, k, parents="passage")
@@ -69,55 +68,30 @@ class Core:
         kinds = self.Granularity
         units = []
         vectors: list[Floats | None] = []
-        rows_of = np.split(batch.rows, np.flatnonzero(np.diff(batch.parents)) + 1)
-        position = 0
-        for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True):
-            texts = [unit_text(row) for row in rows.tolist()]
-            own = f"p{passage}"
-            shared = metadata[passage]
+        new_vectors = iter(batch.vectors)
+        for passage, rows in _rows_of_passages(batch):
+            texts = list(map(unit_text, rows))
+            passage_id = f"p{passage}"
+            document_id = f"d{passage}"
             whole = " ".join(texts)
-            start = 0
-            units.append(
-                self.Unit(
-                    own,
-                    whole,
-                    kinds.PASSAGE,
-                    f"d{passage}",
-                    f"d{passage}",
-                    0,
-                    len(whole),
-                    "",
-                    "",
-                    shared,
-                )
-            )
+            place = (document_id, document_id, 0, len(whole))
+            shared = ("", "", metadata[passage])  # title, section, metadata
+            units.append(self.Unit(passage_id, whole, kinds.PASSAGE, *place, *shared))
             vectors.append(None)
-            for row, text in zip(rows.tolist(), texts, strict=True):
+            start = 0
+            for row, text in zip(rows, texts, strict=True):
                 end = start + len(text)
-                units.append(
-                    self.Unit(
-                        f"u{row}",
-                        text,
-                        kinds.PROPOSITION,
-                        f"d{passage}",
-                        own,
-                        start,
-                        end,
-                        "",
-                        "",
-                        shared,
-                    )
-                )
-                vectors.append(batch.vectors[position])
+                place = (document_id, passage_id, start, end)
+                units.append(self.Unit(f"u{row}", text, kinds.PROPOSITION, *place, *shared))
+                vectors.append(next(new_vectors))
                 start = end + 1
-                position = position + 1
         store.add(units, vectors=vectors)
 
     def _batch(self, queries: Floats, k: int, *, parents: str) -> list[list[str]]:
         found = self.store.search_batch_by_vector(
             queries, k, parents=parents, parameters=self.parameters
         )
-        return [[hit.unit.id for hit in hits] for hits in found]
+        return [ids_of(hits) for hits in found]
 
 
 class Graph(Core):
@@ -168,12 +142,11 @@ class LangChain:
         return [document.page_content for document in found]
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        return [[hit.unit.text for hit in hits] for hits in self._batch(queries, k, parents="unit")]
+        found = self._batch(queries, k, parents="unit")
+        return [texts_of(units_of(hits)) for hits in found]
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str | None]]:
-        return [
-            [hit.unit.id for hit in hits] for hits in self._batch(queries, k, parents="document")
-        ]
+        return [ids_of(hits) for hits in self._batch(queries, k, parents="document")]
 
     def _batch(self, queries: Floats, k: int, **options: Any) -> Any:
         return self.store.store.search_batch_by_vector(
@@ -190,15 +163,11 @@ class LangChain:
 
     def add(self, batch: Batch) -> None:
         self.embeddings.hold(batch.vectors, int(batch.rows[0]))
-        rows_of = np.split(batch.rows, np.flatnonzero(np.diff(batch.parents)) + 1)
-        documents = [
-            self.Document(
-                " ".join(map(unit_text, rows.tolist())),
-                metadata=self.metadata[passage],
-                id=f"p{passage}",
-            )
-            for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True)
-        ]
+        documents = []
+        for passage, rows in _rows_of_passages(batch):
+            text = " ".join(map(unit_text, rows))
+            metadata = self.metadata[passage]
+            documents.append(self.Document(text, metadata=metadata, id=f"p{passage}"))
         self.store.add_documents(documents)
 
     def close(self) -> None:
@@ -249,13 +218,20 @@ class LlamaIndex:
 
     def _batch(self, queries: Floats, k: int, *, parents: str) -> list[list[str]]:
         found = self.store.client.search_batch_by_vector(queries, k, parents=parents)
-        return [[hit.unit.id for hit in hits] for hits in found]
+        return [ids_of(hits) for hits in found]
 
     def add(self, batch: Batch) -> None:
         self.store.add(self.community.nodes(batch, self.metadata, passages=True))
 
     def close(self) -> None:
         self.store.close()
+
+
+def _rows_of_passages(batch: Batch) -> Iterator[tuple[int, list[int]]]:
+    """Yield each passage of a batch with the rows of its units."""
+    ends = np.flatnonzero(np.diff(batch.parents)) + 1
+    for passage, rows in zip(batch.passages.tolist(), np.split(batch.rows, ends), strict=True):
+        yield passage, rows.tolist()
 
 
 def _exact(kind: type) -> dict[str, str]:
@@ -266,8 +242,6 @@ def _exact(kind: type) -> dict[str, str]:
 def _where(condition: Condition | None) -> dict[str, Any] | None:
     if condition is None:
         return None
-    return {
-        condition.key: condition.value
-        if condition.operator == "eq"
-        else {f"${condition.operator}": condition.value}
-    }
+    if condition.operator == "eq":
+        return {condition.key: condition.value}
+    return {condition.key: {f"${condition.operator}": condition.value}}

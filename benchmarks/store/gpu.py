@@ -78,9 +78,7 @@ def row(
     fast = batch / statistics.median(times["gpu"])
     (scores, ids) = found["cpu"]
     (others, other_ids) = found["gpu"]
-    same = np.mean(
-        [len(np.intersect1d(one, two)) / _K for one, two in zip(ids, other_ids, strict=True)]
-    )
+    same = statistics.fmean(map(len, map(np.intersect1d, ids, other_ids))) / _K
     return (
         f"{cpu:,.1f} | {fast:,.1f} | {fast / cpu:,.1f}x | {same:.2%} | "
         f"{np.abs(scores - others).max():.1e}"
@@ -137,7 +135,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--nprobe", type=int, default=64, help="lists that are searched")
     parser.add_argument(
         "--batches",
-        type=lambda text: [int(each) for each in text.split(",")],
+        type=lambda text: list(map(int, text.split(","))),
         default=[1, 64, 1024],
     )
     parser.add_argument("--device", default="cuda", help="parted by commas")

@@ -28,12 +28,13 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.records import texts_of
 from factoid import Granularity, Unit, UnitStore, Weights
 
 _FACTS = 4
@@ -75,23 +76,11 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         UnitStore(folder, encoder=None, granularities=["passage", "proposition"]) as store,
     ):
-        passages = []
-        propositions = []
-        blocks = []
-        for start in range(0, arguments.passages, _BLOCK):
-            units, vectors = block(
-                generator, start, min(_BLOCK, arguments.passages - start), arguments.dim
-            )
-            store.add(units, vectors=vectors)
-            is_passage = np.array([unit.granularity is Granularity.PASSAGE for unit in units])
-            passages += itertools.compress(units, is_passage)
-            propositions += itertools.compress(units, ~is_passage)
-            blocks.append(vectors[~is_passage])
-        store.refresh()
-        corpus = Corpus(passages, propositions, np.concatenate(blocks))
+        corpus = filled(store, generator, arguments.passages, arguments.dim)
         searches = {name: ours(store, options) for name, options in SEARCHES.items()}
         if not arguments.no_peers:
             searches |= peers(corpus)
+        propositions = corpus.propositions
         rows = generator.integers(0, len(propositions), arguments.queries)
         disturbed = corpus.vectors[rows] + generator.normal(
             0, 0.05, (len(rows), arguments.dim)
@@ -111,6 +100,23 @@ def main() -> None:
             f"| {name} | {1000 * statistics.median(values.values()):.1f} | {ratio:.1f} | "
             f"{len(values)} |"
         )
+
+
+def filled(store: UnitStore, generator: np.random.Generator, passages: int, dim: int) -> Corpus:
+    """Add so many passages with their propositions to a store, and return them."""
+    corpus = Corpus([], [], np.empty((0, dim), np.float32))
+    blocks = []
+    for start in range(0, passages, _BLOCK):
+        units, vectors = block(generator, start, min(_BLOCK, passages - start), dim)
+        store.add(units, vectors=vectors)
+        for unit, vector in zip(units, vectors, strict=True):
+            if unit.granularity is Granularity.PASSAGE:
+                corpus.passages.append(unit)
+            else:
+                corpus.propositions.append(unit)
+                blocks.append(vector)
+    store.refresh()
+    return replace(corpus, vectors=np.stack(blocks))
 
 
 def measure(
@@ -166,12 +172,12 @@ def langchain(corpus: Corpus) -> Iterator[tuple[str, Search]]:
             return self.vector.tolist()
 
     known = Known()
-    pairs = zip((unit.text for unit in corpus.propositions), corpus.vectors.tolist(), strict=True)
+    pairs = zip(texts_of(corpus.propositions), corpus.vectors.tolist(), strict=True)
     store = FAISS.from_embeddings(
         pairs, known, distance_strategy=DistanceStrategy.MAX_INNER_PRODUCT
     )
     dense = store.as_retriever(search_kwargs={"k": _K})
-    words = BM25Retriever.from_texts([unit.text for unit in corpus.passages], k=_K)
+    words = BM25Retriever.from_texts(texts_of(corpus.passages), k=_K)
     both = EnsembleRetriever(retrievers=[dense, words], weights=[0.5, 0.5])
 
     def search(retriever: Any, query: np.ndarray, text: str) -> Any:
@@ -245,8 +251,8 @@ def block(
     generator: np.random.Generator, start: int, count: int, dim: int
 ) -> tuple[list[Unit], np.ndarray]:
     """Return some passages with their propositions, and vectors of unit length."""
-    syllables = [first + vowel for first, vowel in itertools.product("bdfgklmnprst", "aeio")]
-    words = ["".join(pair) for pair in itertools.product(syllables, repeat=2)][:800]
+    syllables = map("".join, itertools.product("bdfgklmnprst", "aeio"))
+    words = list(map("".join, itertools.product(syllables, repeat=2)))[:800]
     chances = 1 / np.arange(2, len(words) + 2)
     drawn = generator.choice(len(words), (count, _WORDS), p=chances / chances.sum())
     units = []

@@ -16,6 +16,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -66,14 +68,12 @@ class Measured:
         nearest.
         """
         enough = [trial for trial in self.small if trial.recall >= 0.95]
-        return (
-            min(enough, key=lambda trial: trial.seconds)
-            if enough
-            else max(self.small, key=lambda trial: trial.recall)
-        )
+        if enough:
+            return min(enough, key=attrgetter("seconds"))
+        return max(self.small, key=attrgetter("recall"))
 
 
-def main() -> None:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -87,7 +87,7 @@ def main() -> None:
     )
     parser.add_argument("--questions", type=int, default=1000, help="that are asked")
     parser.add_argument(
-        "--refine", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 4, 8]
+        "--refine", type=lambda text: list(map(int, text.split(","))), default=[1, 2, 4, 8]
     )
     parser.add_argument("--large", type=int, default=200_000, help="vectors of the larger set")
     parser.add_argument(
@@ -96,11 +96,14 @@ def main() -> None:
         metavar="PAGE",
         help="write the tables between the markers of this page",
     )
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse()
     given = squad(arguments.file)
-    queries = given.queries[:: max(1, len(given.queries) // arguments.questions)][
-        : arguments.questions
-    ]
+    step = max(1, len(given.queries) // arguments.questions)
+    queries = given.queries[::step][: arguments.questions]
     larger = enlarged(given.vectors, arguments.large)
     measured = []
     for name in arguments.kinds:
@@ -172,7 +175,8 @@ def factory(name: str, lists: int) -> str:
 
 
 def recalls(measured: list[Measured], dim: int) -> str:
-    refines = sorted({trial.refine for own in measured for trial in own.small})
+    trials_of_all = chain.from_iterable(own.small for own in measured)
+    refines = sorted(set(map(attrgetter("refine"), trials_of_all)))
     head = [
         "kind",
         *(f"R@10, refine {refine}" for refine in refines),
@@ -220,17 +224,28 @@ def extrapolated(measured: list[Measured]) -> str:
         at = partial(
             seconds_at, PROPOSITIONS, small, large, lists=lists, probes=PROBES if lists else 0
         )
-        times = [at(shards=shards, graph=own.name.startswith("HNSW")) for shards in (1, SHARDS)]
+        is_graph = own.name.startswith("HNSW")
+        one_machine = milliseconds(at(shards=1, graph=is_graph))
+        several = milliseconds(at(shards=SHARDS, graph=is_graph))
         memory = memory_at(PROPOSITIONS, small, large) + 4 * own.large.dim * lists
         rows.append(
             [
                 f"`{factory(own.name, LISTS)}`",
                 str(own.chosen.refine),
                 f"{memory / _GIB:,.0f}",
-                *(f"{1000 * seconds:,.{0 if seconds > 0.1 else 2}f}" for seconds in times),
+                one_machine,
+                several,
             ]
         )
     return markdown(head, rows)
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a cell of a time: of a long one without decimals."""
+    digits = 2
+    if seconds > 0.1:
+        digits = 0
+    return f"{1000 * seconds:,.{digits}f}"
 
 
 def _point(trial: Trial) -> Point:

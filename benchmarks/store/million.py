@@ -17,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.store.hybrid import _BLOCK, _K, SEARCHES, block
+from benchmarks.store.hybrid import SEARCHES, _BLOCK, _K, block
 from benchmarks.store.report import fill, markdown
 from factoid import Granularity, UnitStore
 
@@ -83,14 +84,7 @@ def built(path: Path, passages: int, **options: Any) -> str:
 def searched(path: Path) -> str:
     """Search a store, and return a table of the times."""
     with open_store(path) as store:
-        chance = np.random.default_rng(3)
-        chosen = store.get(chance.choice(store.ids(), 4 * _QUERIES, replace=False).tolist())
-        facts = [unit for unit in chosen if unit.granularity is Granularity.PROPOSITION][:_QUERIES]
-        vectors = store.vectors([unit.id for unit in facts])
-        queries = np.stack([vectors[unit.id] for unit in facts])
-        queries = queries + chance.normal(0, _NOISE, queries.shape).astype(np.float32)
-        queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-        texts = ["what is " + " ".join(unit.text.split()[:6]) for unit in facts]
+        queries, texts = queries_of(store)
         rows = []
         for name, options in SEARCHES.items():
             store.search_by_vector(queries[0], _K, text=texts[0], **options)
@@ -109,6 +103,20 @@ def searched(path: Path) -> str:
         f"{markdown(head, rows)}\n\n"
         f"Memory of the process that searched: {own_memory() / 2**20:,.0f} MiB."
     )
+
+
+def queries_of(store: UnitStore) -> tuple[np.ndarray, list[str]]:
+    """Return disturbed vectors of some propositions, and questions with their first words."""
+    chance = np.random.default_rng(3)
+    chosen = store.get(chance.choice(store.ids(), 4 * _QUERIES, replace=False).tolist())
+    facts = [unit for unit in chosen if unit.granularity is Granularity.PROPOSITION][:_QUERIES]
+    fact_ids = list(map(attrgetter("id"), facts))
+    vectors = store.vectors(fact_ids)
+    queries = np.stack(list(map(vectors.__getitem__, fact_ids)))
+    queries = queries + chance.normal(0, _NOISE, queries.shape).astype(np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    texts = ["what is " + " ".join(unit.text.split()[:6]) for unit in facts]
+    return queries, texts
 
 
 def open_store(path: Path, **options: Any) -> UnitStore:

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
@@ -117,11 +118,10 @@ def measure(
         for _ in range(arguments.rounds):
             for version in versions:
                 seconds[version].append(json.loads(run(version, question)))
-        ours = [sum(parts) for parts in seconds[_THIS]]
+        ours = list(map(sum, seconds[_THIS]))
         for version, rounds in seconds.items():
-            opened, answered = (statistics.median(parts) for parts in zip(*rounds, strict=True))
-            totals = [sum(parts) for parts in rounds]
-            ratio = statistics.median(total / own for total, own in zip(totals, ours, strict=True))
+            opened, answered = map(statistics.median, zip(*rounds, strict=True))
+            ratio = statistics.median(map(truediv, map(sum, rounds), ours))
             lines.append(
                 f"| {question} | {version} | {opened:.3f} | {answered:.3f} | {ratio:.2f} |"
             )
@@ -174,7 +174,7 @@ def ask(folder: Path, options: dict[str, Any], dim: int) -> list[float]:
 
 def vocabulary() -> list[str]:
     """Return words that nobody has to stem."""
-    syllables = [first + vowel for first, vowel in itertools.product("bdfgklmnprtv", "aou")]
+    syllables = map("".join, itertools.product("bdfgklmnprtv", "aou"))
     words = map("".join, itertools.product(syllables, repeat=4))
     return list(itertools.islice(words, 0, None, 33))[:_VOCABULARY]
 

@@ -46,10 +46,13 @@ SEARCHES = (
     Operation("10 parents, batch of 64", kind="parents", batch=True),
 )
 LEVELS = ("50 %", "1 %", "0.01 %")
-FILTERS = tuple(
-    Operation(f"{level}, {'first' if fresh else 'again'}", level=level, fresh=fresh)
-    for level in LEVELS
-    for fresh in (True, False)
+FILTERS = (
+    Operation("50 %, first", level="50 %", fresh=True),
+    Operation("50 %, again", level="50 %"),
+    Operation("1 %, first", level="1 %", fresh=True),
+    Operation("1 %, again", level="1 %"),
+    Operation("0.01 %, first", level="0.01 %", fresh=True),
+    Operation("0.01 %, again", level="0.01 %"),
 )
 OPERATIONS = SEARCHES + FILTERS
 
@@ -70,16 +73,17 @@ def asked(operation: Operation, corpus: Corpus, turn: int) -> list[Asked]:
     else:
         first = turn * PER_ROUND
         count = BATCH if operation.batch else operation.most
-    numbers = [(first + at) % corpus.queries for at in range(count)]
-    if not operation.level:
-        return [Asked(query) for query in numbers]
-    used = [
-        1 + turn * FRESH + at if operation.fresh and turn >= 0 else _REPEATED for at in range(count)
-    ]
-    return [
-        Asked(query, condition(operation.level, value, corpus))
-        for query, value in zip(numbers, used, strict=True)
-    ]
+    queries = []
+    for at in range(count):
+        query = (first + at) % corpus.queries
+        value = _REPEATED
+        if operation.fresh and turn >= 0:
+            value = 1 + turn * FRESH + at
+        filtered_by = None
+        if operation.level:
+            filtered_by = condition(operation.level, value, corpus)
+        queries.append(Asked(query, filtered_by))
+    return queries
 
 
 def condition(level: str, number: int, corpus: Corpus) -> Condition:

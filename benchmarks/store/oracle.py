@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.store.corpus import Corpus, Floats, number
-from benchmarks.store.operations import Asked, Condition, K
+from benchmarks.store.operations import K, Asked, Condition
 
 _TIE = 1e-5  # scores nearer than this are equal: contestants add up in different orders
 _BLOCK = 32  # queries scored at once
@@ -41,13 +41,11 @@ def judge(corpus: Corpus, answers: Sequence[Answer]) -> list[Verdict]:
     starts = corpus.column("starts")[: corpus.passages]
     parents = corpus.column("parents")[: corpus.units]
     columns = {name: corpus.column(name) for name in ("year", "category", "author")}
-    same: dict[
-        int, dict[tuple[str, Asked], list[int]]
-    ] = {}  # by query: contestants are asked the same
+    # By query: contestants are asked the same.
+    same: dict[int, dict[tuple[str, Asked], list[int]]] = {}
     for at, answer in enumerate(answers):
-        same.setdefault(answer.asked.query, {}).setdefault((answer.kind, answer.asked), []).append(
-            at
-        )
+        of_query = same.setdefault(answer.asked.query, {})
+        of_query.setdefault((answer.kind, answer.asked), []).append(at)
     verdicts: dict[int, Verdict] = {}
     numbers = sorted(same)
     for first in range(0, len(numbers), _BLOCK):
@@ -56,22 +54,20 @@ def judge(corpus: Corpus, answers: Sequence[Answer]) -> list[Verdict]:
             for (kind, asked), places in same[query].items():
                 own = scores if kind == "units" else np.maximum.reduceat(scores, starts)
                 if asked.condition is not None:
-                    passes = _passes(columns[asked.condition.key], asked.condition)[
-                        : corpus.passages
-                    ]
+                    passes = _passes(columns[asked.condition.key], asked.condition)
+                    passes = passes[: corpus.passages]
                     own = np.where(passes if kind == "parents" else passes[parents], own, -np.inf)
                 top = np.sort(own[np.argpartition(-own, min(K, len(own) - 1))[:K]])[::-1]
                 top = top[np.isfinite(top)]
-                verdicts |= {at: _verdict(answers[at].found, own, top) for at in places}
+                for at in places:
+                    verdicts[at] = _verdict(answers[at].found, own, top)
     return [verdicts[at] for at in range(len(answers))]
 
 
 def _passes(column: Any, condition: Condition) -> Any:
-    return (
-        column < condition.value
-        if condition.operator == "lt"
-        else column == number(condition.value)
-    )
+    if condition.operator == "lt":
+        return column < condition.value
+    return column == number(condition.value)
 
 
 def _verdict(found: Sequence[int], scores: Floats, top: Floats) -> Verdict:

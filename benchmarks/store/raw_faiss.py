@@ -48,7 +48,7 @@ class RawFaiss:
         selector = None if condition is None else self._selector(condition)
         parameters = self.faiss.SearchParameters(sel=selector) if selector is not None else None
         found = self.index.search(query[None], k, params=parameters)[1][0]
-        return [row for row in found.tolist() if row >= 0]
+        return found[found >= 0].tolist()
 
     def units_batch(self, queries: Floats, k: int) -> list[list[int]]:
         rows: list[list[int]] = self.index.search(queries, k)[1].tolist()

@@ -19,6 +19,7 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,9 +134,10 @@ def _questions(data: Path) -> list[str]:
     questions = []
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
-            questions += [question["question"] for question in paragraph["qas"][:2]]
+            questions += map(itemgetter("question"), paragraph["qas"][:2])
     lines = (data / "clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl").open(encoding="utf-8")
-    questions += [json.loads(line)["input"] for line in lines]
+    for line in lines:
+        questions.append(json.loads(line)["input"])
     return questions[::3]
 
 

@@ -55,13 +55,19 @@ def tables(
         "machine's cache; the most memory that the process "
         "held that answered all of this, imports included.",
         markdown(["store", *_STORAGE], [[_label(name), *_storage(stored[name])] for name in names]),
-        "\n".join(
-            f"* {CONTESTANTS[name].label}: {CONTESTANTS[name].remark}"
-            for name in names
-            if CONTESTANTS[name].remark
-        ),
+        "\n".join(_remarks(names)),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
+
+
+def _remarks(names: Sequence[str]) -> list[str]:
+    """Return lines of what to know about contestants."""
+    lines = []
+    for name in names:
+        contestant = CONTESTANTS[name]
+        if contestant.remark:
+            lines.append(f"* {contestant.label}: {contestant.remark}")
+    return lines
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

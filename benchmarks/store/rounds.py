@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import islice
+from dataclasses import astuple, dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,9 @@ def search(
     A contestant is asked as many queries a turn as it answered at its first, untimed try in this
     many seconds.
     """
-    found = {name: {operation.name: Searched() for operation in OPERATIONS} for name in processes}
+    found: dict[str, dict[str, Searched]] = {}
+    for name in processes:
+        found[name] = {operation.name: Searched() for operation in OPERATIONS}
     calls: dict[tuple[str, str], int] = {}
     for operation in OPERATIONS:
         for name, process in processes.items():
@@ -79,9 +81,8 @@ def search(
             except Failed as reason:
                 found[name][operation.name].cannot = str(reason)
     for turn in range(rounds):
-        first = turn % len(
-            processes
-        )  # who comes after a slow one finds the machine's caches colder
+        # Who comes after a slow one finds the machine's caches colder.
+        first = turn % len(processes)
         order = [*processes][first:] + [*processes][:first]
         for operation in OPERATIONS:
             for name in order:
@@ -96,18 +97,16 @@ def search(
                         own,
                     )
         print(f"  round {turn + 1} of {rounds}", file=sys.stderr, flush=True)
-    _verify(corpus, [searched for own in found.values() for searched in own.values()])
+    _verify(corpus, list(chain.from_iterable(map(dict.values, found.values()))))
     return found
 
 
 def _calls(process: Process, operation: Operation, corpus: Corpus, seconds: float) -> int:
     given = _plain(asked(operation, corpus, -1))
     tries = 1 if operation.fresh else 2  # the first try may load what later ones have
-    took = [
-        process.do("run", name=operation.name, asked=given, calls=1)["seconds"]
-        for _ in range(tries)
-    ]
-    return max(1, min(operation.most, int(seconds / max(took[-1], 1e-9))))
+    for _ in range(tries):
+        took = process.do("run", name=operation.name, asked=given, calls=1)["seconds"]
+    return max(1, min(operation.most, int(seconds / max(took, 1e-9))))
 
 
 def _turn(
@@ -123,20 +122,21 @@ def _turn(
         return
     own.rates.append(calls * (BATCH if operation.batch else 1) / answer["seconds"])
     own.took += answer["took"]
-    own.answers += [
-        Answer(operation.kind, query, tuple(rows))
-        for query, rows in zip(chosen, answer["found"], strict=True)
-    ]
+    for query, rows in zip(chosen, answer["found"], strict=True):
+        own.answers.append(Answer(operation.kind, query, tuple(rows)))
 
 
 def _plain(given: Sequence[Asked]) -> list[list[Any]]:
-    return [
-        [each.query, each.condition and list(asdict(each.condition).values())] for each in given
-    ]
+    """Return queries as JSON takes them."""
+    plain = []
+    for query, condition in map(astuple, given):
+        plain.append([query, condition and list(condition)])
+    return plain
 
 
 def _verify(corpus: Corpus, searched: Sequence[Searched]) -> None:
-    verdicts = iter(judge(corpus, [answer for own in searched for answer in own.answers]))
+    answers = list(chain.from_iterable(own.answers for own in searched))
+    verdicts = iter(judge(corpus, answers))
     for own in searched:
         if count := len(own.answers):
             judged = list(islice(verdicts, count))

@@ -12,10 +12,12 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.records import indexed_by_id, texts_of
 from benchmarks.store.corpus import Floats, Integers
 
 KEPT = Path(__file__).resolve().parents[2] / "build" / "store"
@@ -53,29 +55,23 @@ def _encode(file: Path) -> Squad:
     from factoid import Document, SentenceTransformerEncoder, SyntaxPropositionizer, split_passages
     from factoid.propositions import decompose
 
-    paragraphs = [
-        (paragraph, article["title"].replace("_", " "))
-        for article in json.loads(file.read_text(encoding="utf-8"))["data"]
-        for paragraph in article["paragraphs"]
-    ]
-    passages = [
-        passage
-        for paragraph, title in paragraphs
-        for passage in split_passages(Document(paragraph["context"], title=title))
-    ]
-    units = {unit.id: unit for unit in decompose(passages, SyntaxPropositionizer()).units}
+    passages = []
+    questions = []
+    for article in json.loads(file.read_text(encoding="utf-8"))["data"]:
+        title = article["title"].replace("_", " ")
+        for paragraph in article["paragraphs"]:
+            passages += split_passages(Document(paragraph["context"], title=title))
+            questions += map(itemgetter("question"), paragraph["qas"])
+    units = indexed_by_id(decompose(passages, SyntaxPropositionizer()).units)
     place = {passage.id: at for at, passage in enumerate(passages)}
     kept = sorted(units.values(), key=lambda unit: place[unit.parent_id])
-    numbers = np.unique([place[unit.parent_id] for unit in kept], return_inverse=True)[
-        1
-    ]  # every passage has some
+    # Every passage has some.
+    _, numbers = np.unique([place[unit.parent_id] for unit in kept], return_inverse=True)
     encoder = SentenceTransformerEncoder()
     return Squad(
-        encoder.encode_units([unit.text for unit in kept]),
+        encoder.encode_units(texts_of(kept)),
         numbers.astype(np.int64),
-        encoder.encode_queries(
-            [question["question"] for paragraph, _ in paragraphs for question in paragraph["qas"]]
-        ),
+        encoder.encode_queries(questions),
     )
 
 

@@ -86,9 +86,7 @@ def trials(
     made = []
     for factor in refine:
         found = [search(query, factor) for query in queries]
-        recall = statistics.fmean(
-            len(np.intersect1d(*pair)) / K for pair in zip(found, truth, strict=True)
-        )
+        recall = statistics.fmean(map(len, map(np.intersect1d, found, truth))) / K
         took = []
         for query in queries[:_TIMED]:
             began = time.perf_counter()

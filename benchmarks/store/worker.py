@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.store.contestant import CONTESTANTS, Unsupported
 from benchmarks.store.corpus import Corpus, number
-from benchmarks.store.operations import OPERATIONS, Asked, Condition, K, Operation
+from benchmarks.store.operations import K, OPERATIONS, Asked, Condition, Operation
 
 
 class Worker:
@@ -34,13 +34,11 @@ class Worker:
         self.contestant.build(self.folder, self.corpus, self.corpus.batches())
         seconds = time.perf_counter() - began
         cpu = time.process_time() - cpu_began
-        files = [path for path in self.folder.rglob("*") if path.is_file()]
-        return {
-            "seconds": seconds,
-            "cpu": cpu,
-            "bytes": sum(path.stat().st_size for path in files),
-            "peak": peak(),
-        }
+        size = 0
+        for path in self.folder.rglob("*"):
+            if path.is_file():
+                size += path.stat().st_size
+        return {"seconds": seconds, "cpu": cpu, "bytes": size, "peak": peak()}
 
     def open(self) -> dict[str, Any]:
         before = peak()
@@ -51,7 +49,7 @@ class Worker:
 
     def run(self, name: str, asked: list[list[Any]], calls: int) -> dict[str, Any]:
         """Ask queries one by one; of a batch operation all at once, again and again."""
-        operation = next(operation for operation in OPERATIONS if operation.name == name)
+        [operation] = [operation for operation in OPERATIONS if operation.name == name]
         given = [Asked(query, condition and Condition(*condition)) for query, condition in asked]
         call = self._call(operation, given)
         answers = []
@@ -61,12 +59,8 @@ class Worker:
             answers.append(call(at))
             took.append(time.perf_counter() - began)
         found = answers[0] if operation.batch else answers
-        return {
-            "seconds": sum(took),
-            "took": took,
-            "calls": calls,
-            "found": [[number(own) for own in each] for each in found],
-        }
+        numbers = [list(map(number, ids)) for ids in found]
+        return {"seconds": sum(took), "took": took, "calls": calls, "found": numbers}
 
     def add(self) -> dict[str, Any]:
         (batch,) = self.corpus.batches(extra=True)
@@ -74,10 +68,8 @@ class Worker:
         self.contestant.add(batch)
         found = self.contestant.units(batch.vectors[-1], 1)
         seconds = time.perf_counter() - began
-        return {
-            "seconds": seconds,
-            "found": [number(own) for own in found] == [int(batch.rows[-1])],
-        }
+        is_found = list(map(number, found)) == [int(batch.rows[-1])]
+        return {"seconds": seconds, "found": is_found}
 
     def peak(self) -> dict[str, Any]:
         return {"peak": peak()}
@@ -122,7 +114,7 @@ def main() -> None:
                 answer = getattr(worker, command)(**options)
         except Unsupported as reason:
             answer = {"cannot": str(reason)}
-        except Exception as error:  # noqa: BLE001 - whatever a contestant raises goes into the table
+        except Exception as error:  # noqa: BLE001 - it goes into the table
             answer = {"cannot": f"raises {type(error).__name__}", "error": str(error)}
         print(json.dumps(answer), file=answers, flush=True)
     if worker is not None:

@@ -59,7 +59,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
         if not whole:
             patch.setattr(columns, "_FEW_HELD", 0)
         if not whole and seed % 2:
-            patch.setattr(blend, "_FOUND", 1)  # and few candidates
+            patch.setattr(blend, "_CANDIDATES", 1)  # and few candidates
         results = best_groups(
             [views[kind] for kind in kinds],
             views[PASSAGE],
@@ -127,7 +127,7 @@ def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
     query.
     """
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
-    monkeypatch.setattr(blend, "_FOUND", 1)
+    monkeypatch.setattr(blend, "_CANDIDATES", 1)
     near = [(row, row, 100, 7, 0) for row in range(80)]
     case = Case(
         [*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)}

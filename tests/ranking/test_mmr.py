@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from factoid import Granularity
-from factoid.ranking import Weights, best_groups, diverse_groups
+from factoid.ranking import Weights, best_groups, diverse_parents
 from tests.ranking.oracle import Case
 
 
@@ -49,7 +49,7 @@ def test_groups_are_chosen_by_the_vectors_of_their_best_units(level, weight):
     (groups,) = best_groups(views, None, query, 20, parents=level, weights=Weights(0, 0))
     assert {group.matches[0].row < 100 for group in groups} == {True, False}
     candidates = np.array([vectors[group.matches[0].row] for group in groups], float)
-    chosen = diverse_groups(views, query[0], groups, 6, lambda_mult=weight)
+    chosen = diverse_parents(views, query[0], groups, 6, lambda_mult=weight)
     assert chosen == [
         groups[place] for place in marginal_relevance(query[0], candidates, 6, weight)
     ]
@@ -57,6 +57,6 @@ def test_groups_are_chosen_by_the_vectors_of_their_best_units(level, weight):
         groups,
         [group for group in groups if group.matches[0].row < 100],
     ):  # of both views, of one
-        everything = diverse_groups(views, query[0], some, 99)
+        everything = diverse_parents(views, query[0], some, 99)
         assert {group.key for group in everything} == {group.key for group in some}
-    assert diverse_groups(views, query[0], [], 6) == []
+    assert diverse_parents(views, query[0], [], 6) == []

@@ -7,7 +7,7 @@ import pytest
 
 from factoid import UnitStore, Weights
 from factoid.store import SearchOptions
-from factoid.store.search import _present
+from factoid.store.search import _granularities_with_vectors
 from factoid.units import Granularity
 from tests.faults.injected import CAMPAIGN
 from tests.store.walls import (
@@ -81,7 +81,9 @@ def check(store, chosen, dice):
         )
         present = {unit.granularity for unit in oracle.units.values() if unit.id in oracle.vectors}
         searched = (
-            _present(store.opened) if options["granularity"] is None else list(store.granularities)
+            _granularities_with_vectors(store.opened)
+            if options["granularity"] is None
+            else list(store.granularities)
         )
         kinds = SearchOptions(**options).compared_granularities(searched)
         if not {*kinds} & present:

@@ -106,14 +106,14 @@ class GrowingAnswer:
     #    its next word, else only the end, since marks before it were seen to end nothing.
     #
     # What was returned is dropped up to the latest place where reading can start again
-    # (`_forget`). Where that is inside code or reasoning, `_fence` and `_thought` keep what opened
-    # it, and are put before the text when it is split (`_source`).
+    # (`_drop_returned`). Where that is inside code or reasoning, `_fence` and `_thought` keep what
+    # opened it, and are put before the text when it is split (`_source`).
 
     def __init__(self, text: str = "") -> None:
         self._text = text  # the answer from where splitting starts, without the chunks
         self._chunks: list[str] = []  # that came since the text was split
         self._fresh = len(text)  # characters that came since
-        self._returned = 0  # characters of the text
+        self._returned = 0  # characters of the text that are in stretches returned before
         self._fence = ""  # what opens the block of code in which the text begins
         self._thought = ""  # what opens the reasoning in which the text begins
         self._may_end = False  # a mark was read that may end a sentence
@@ -133,13 +133,14 @@ class GrowingAnswer:
             return []
         self._join()
         spans = self._spans()
+        # A sentence is complete if a whole word of the next one was read.
         word = _LAST_WORD.match(self._text)
-        last = 0
+        end_of_words = 0
         if word:
-            last = word.end()
+            end_of_words = word.end()
         complete = []
         for span, (start_of_next, _) in pairwise(spans):
-            if start_of_next < last:
+            if start_of_next < end_of_words:
                 complete.append(span)
         stretches = self._take(complete)
         # A further sentence ends in the text, but the next one has no whole word yet.
@@ -150,7 +151,7 @@ class GrowingAnswer:
         self._may_end = False
         self._is_due = False
         self._read(self._text[start:])
-        self._forget([end for _, end in complete])
+        self._drop_returned([end for _, end in complete])
         return stretches
 
     def finish(self) -> list[Stretch]:
@@ -159,8 +160,9 @@ class GrowingAnswer:
         stretches = self._take(self._spans())
         rest = self._text[self._returned :]
         self._returned = len(self._text)
-        if stretches:
-            return [*stretches[:-1], stretches[-1]._replace(text=stretches[-1].text + rest)]
+        if stretches:  # what comes behind the last sentence belongs to its stretch
+            *others, last = stretches
+            return [*others, last._replace(text=last.text + rest)]
         if rest:
             return [Stretch(rest, 0, 0)]
         return []
@@ -237,7 +239,7 @@ class GrowingAnswer:
                     spans.append((block.start + offset, block.end + offset))
         return spans
 
-    def _forget(self, ends: Sequence[int]) -> None:
+    def _drop_returned(self, ends: Sequence[int]) -> None:
         """Drop what was returned and does not matter any more.
 
         `ends` are those of the sentences returned just now. The text then begins at the latest

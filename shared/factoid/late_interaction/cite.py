@@ -23,7 +23,7 @@ from itertools import chain
 from math import inf, isfinite
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
@@ -333,22 +333,60 @@ class PropCite:
         """
         citer = _AnswerCiter(self, passages)
         growing = GrowingAnswer()
-        ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
+        # A model takes seconds to begin its answer: passages are encoded meanwhile.
+        encoding = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:
             async for chunk in chunks:
                 check_text(chunk, "chunk")
                 for stretch in await asyncio.to_thread(growing.feed, chunk):
-                    await ready
+                    await encoding
                     yield await asyncio.to_thread(citer.cite, stretch)
-            await ready
+            await encoding  # its errors are raised even if no sentence was cited
             for stretch in await asyncio.to_thread(growing.finish):
                 yield await asyncio.to_thread(citer.cite, stretch)
         finally:
-            ready.cancel()
-            await asyncio.gather(ready, return_exceptions=True)
+            # Nobody may be waiting for it any more: it ends here, and its error was raised above.
+            encoding.cancel()
+            await asyncio.gather(encoding, return_exceptions=True)
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
         self.last_report = citer.report
+
+
+class _Claim(NamedTuple):
+    """What is looked up in the passages: a proposition of a sentence, or the whole sentence."""
+
+    text: str
+    spans: Sequence[Span]  # of its words, in characters of the sentence without markers
+    scorer: QueryScorer
+
+
+class _MarkedSentence(NamedTuple):
+    """A sentence with the markers of its citations, and where it stands in the cited answer."""
+
+    text: str
+    start: int  # in characters of the cited answer
+    markers_start: int  # in characters of the sentence
+    markers_length: int  # with the space before them
+
+    @property
+    def end(self) -> int:
+        """Return where the sentence ends in the cited answer."""
+        return self.start + len(self.text)
+
+    def in_answer(self, spans: Sequence[Span]) -> tuple[Span, ...]:
+        """Return spans of the sentence without markers as spans of the cited answer.
+
+        What stands behind the markers moves; a span around their place holds the markers, too.
+        """
+        moved = []
+        for start, end in spans:
+            if start >= self.markers_start:
+                start += self.markers_length
+            if end > self.markers_start:
+                end += self.markers_length
+            moved.append((self.start + start, self.start + end))
+        return tuple(moved)
 
 
 class _AnswerCiter:
@@ -359,8 +397,8 @@ class _AnswerCiter:
         self._ranker = prop_cite.ranker
         self._passages = as_passages(passages)
         self._counts: Counter[str] = Counter()
-        self._tokens: list[TokenVectors] | None = None
-        self._propositions: dict[str, list[Unit]] = {}
+        self._tokens: list[TokenVectors] | None = None  # of each passage, once they are encoded
+        self._propositions: dict[str, list[Unit]] = {}  # by their sentence
         self._length = 0  # of the cited answer so far
 
     @property
@@ -391,44 +429,53 @@ class _AnswerCiter:
         for unit in map(as_passage, sentences):
             if unit.text not in self._propositions:
                 units[unit.id] = unit
-        self._propositions |= {unit.text: [] for unit in units.values()}
-        if units:
-            for proposition in decompose(
-                list(units.values()), self._prop_cite.propositionizer, log=False
-            ).units:
-                self._propositions[units[proposition.parent_id].text].append(proposition)
+        if not units:
+            return
+        propositionizer = self._prop_cite.propositionizer
+        decomposition = decompose(list(units.values()), propositionizer, log=False)
+        for unit in units.values():
+            self._propositions[unit.text] = []
+        for proposition in decomposition.units:
+            sentence = units[proposition.parent_id].text
+            self._propositions[sentence].append(proposition)
 
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
-        plain = stretch.plain
-        is_cited = self._should_cite(stretch)
         self.add_propositions([stretch])  # of a stream; those of a whole answer are there
-        claims = []
-        if is_cited and self._passages:
-            claims = list(self._claims(plain))
-        self._counts.update(
-            sentences=bool(stretch.sentence),
-            silent=bool(stretch.sentence) and not is_cited,
-            claims=len(claims),
-        )
-        cited: list[Citation] = []
+        claims = self._claims(stretch)
+        citations: list[Citation] = []
         for claim in claims:
-            cited += self._citations(*claim)
-        numbers = dict.fromkeys(citation.number for citation in cited)
-        unmarked = plain
+            citations += self._citations(claim)
+        self._count(stretch, claims)
+
+        marked = self._marked(stretch, citations)
+        placed = []
+        for citation in citations:
+            placed.append(replace(citation, spans=marked.in_answer(citation.spans)))
+
+        # The sentence takes its place between what surrounds it, and the answer has grown.
+        text = stretch.text[: stretch.start] + marked.text + stretch.text[stretch.end :]
+        self._length += len(text)
+        return CitedSentence(text, stretch.plain, marked.start, marked.end, tuple(placed))
+
+    def _count(self, stretch: Stretch, claims: Sequence[_Claim]) -> None:
+        has_sentence = bool(stretch.sentence)
+        is_silent = has_sentence and not self._should_cite(stretch)
+        self._counts.update(sentences=has_sentence, silent=is_silent, claims=len(claims))
+
+    def _marked(self, stretch: Stretch, citations: Iterable[Citation]) -> _MarkedSentence:
+        """Return the sentence of a stretch with the marker of each cited passage, once."""
+        unmarked = stretch.plain
         if self._keeps_markers(stretch):
             unmarked = stretch.sentence
-        sentence, place = with_markers(unmarked, list(numbers))
-        start = self._length + stretch.start
-        added = len(sentence) - len(unmarked)
-        citations = []
-        for citation in cited:
-            spans = _beside_markers(citation.spans, place, added)
-            in_answer = tuple((start + first, start + last) for first, last in spans)
-            citations.append(replace(citation, spans=in_answer))
-        text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]
-        self._length += len(text)
-        return CitedSentence(text, plain, start, start + len(sentence), tuple(citations))
+        numbers = dict.fromkeys(citation.number for citation in citations)
+        text, markers_start = with_markers(unmarked, list(numbers))
+        return _MarkedSentence(
+            text,
+            start=self._length + stretch.start,
+            markers_start=markers_start,
+            markers_length=len(text) - len(unmarked),
+        )
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
         return not self._prop_cite.overwrite and stretch.plain != stretch.sentence
@@ -440,36 +487,54 @@ class _AnswerCiter:
             and not self._keeps_markers(stretch)
         )
 
-    def _claims(self, sentence: str) -> Iterator[tuple[str, list[Span], QueryScorer]]:
-        """Yield the distinct claims of a sentence, with the spans of their words in it."""
-        whole = [(0, len(sentence))]
-        scorer = QueryScorer(self._ranker.encoder, sentence, self._ranker.alpha)
+    def _claims(self, stretch: Stretch) -> list[_Claim]:
+        """Return the claims for which a sentence is cited, in the way that `method` names."""
+        if not self._should_cite(stretch) or not self._passages:
+            return []
+        sentence = stretch.plain
         if self._prop_cite.method == "sentence":
-            yield sentence, whole, scorer
-            return
-        distinct: set[tuple[Span, ...]] = set()
+            whole = [(0, len(sentence))]
+            return [_Claim(sentence, whole, self._scorer(sentence))]
+        if self._prop_cite.method == "bare proposition":
+            return self._bare_claims(sentence)
+        return self._claims_in_context(sentence)
+
+    def _scorer(self, query: str) -> QueryScorer:
+        return QueryScorer(self._ranker.encoder, query, self._ranker.alpha)
+
+    def _bare_claims(self, sentence: str) -> list[_Claim]:
+        """Return each proposition as a query of its own."""
+        claims = []
         for proposition in self._propositions[sentence]:
-            if self._prop_cite.method == "bare proposition":
-                spans = align(proposition.text, sentence) or whole
-                alone = QueryScorer(self._ranker.encoder, proposition.text, self._ranker.alpha)
-                yield proposition.text, spans, alone
-                continue
+            spans = align(proposition.text, sentence) or [(0, len(sentence))]
+            claims.append(_Claim(proposition.text, spans, self._scorer(proposition.text)))
+        return claims
+
+    def _claims_in_context(self, sentence: str) -> list[_Claim]:
+        """Return each proposition as a part of the sentence, which is encoded once.
+
+        Of several that have the same words in it, only the first counts.
+        """
+        whole = [(0, len(sentence))]
+        scorer = self._scorer(sentence)
+        claims: dict[tuple[Span, ...], _Claim] = {}
+        for proposition in self._propositions[sentence]:
+            spans = whole
             part = None
             if "fallback" not in proposition.metadata:
                 spans = align(proposition.text, sentence)
                 part = scorer.limited_to(spans)
-            if part is None:
+            if part is None:  # no token of the sentence is the proposition's
                 spans = whole
                 part = scorer.limited_to(whole)
                 self._counts["whole"] += 1
-            if part is not None and tuple(spans) not in distinct:
-                distinct.add(tuple(spans))
-                yield proposition.text, spans, part
+            if part is not None:
+                claims.setdefault(tuple(spans), _Claim(proposition.text, spans, part))
+        return list(claims.values())
 
-    def _citations(
-        self, claim: str, spans: Sequence[Span], scorer: QueryScorer
-    ) -> Iterator[Citation]:
+    def _citations(self, claim: _Claim) -> Iterator[Citation]:
         """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
+        scorer = claim.scorer
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
         scores = []
@@ -494,19 +559,4 @@ class _AnswerCiter:
                 kind, passage, position, tokens[position], units, similarities[position]
             )
             support = max(hits, key=attrgetter("score"))
-            yield Citation(position, score, margin, claim, tuple(spans), support)
-
-
-def _beside_markers(spans: Sequence[Span], place: int, length: int) -> list[Span]:
-    """Return the spans of a sentence after markers of some length were put in at a place.
-
-    What stands behind the markers moves; a span that holds the place holds the markers, too.
-    """
-    moved = []
-    for start, end in spans:
-        if start >= place:
-            start += length
-        if end > place:
-            end += length
-        moved.append((start, end))
-    return moved
+            yield Citation(position, score, margin, claim.text, tuple(claim.spans), support)

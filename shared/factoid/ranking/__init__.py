@@ -7,28 +7,28 @@ from __future__ import annotations
 
 from factoid.ranking.blend import (
     LEXICAL,
-    Group,
     Parents,
+    RankedParent,
     Scored,
     Weights,
     best_by_words,
     best_groups,
 )
 from factoid.ranking.columns import Columns, View
-from factoid.ranking.mmr import diverse_groups, diverse_places
+from factoid.ranking.mmr import diverse_parents, diverse_places
 from factoid.ranking.scale import Scale
 
 __all__ = [
     "LEXICAL",
     "Columns",
-    "Group",
     "Parents",
+    "RankedParent",
     "Scale",
     "Scored",
     "View",
     "Weights",
     "best_by_words",
     "best_groups",
-    "diverse_groups",
+    "diverse_parents",
     "diverse_places",
 ]

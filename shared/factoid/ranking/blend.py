@@ -37,13 +37,19 @@ from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.matrix import best_first, largest
 from factoid.vectors.vector_index import membership, places_in
 
-# How results are grouped: each unit alone, by its passage, or by its document.
+# What is ranked and returned: each unit for itself, by its passage, or by its document.
 Parents = Literal["unit", "passage", "document"]
 
 LEXICAL = "lexical"
-MATCHES = 3  # best units to return with each parent
+# Best units to return with each parent. A choice, which nothing measured: they show why a parent
+# was found, and each is one more text to read from the database. Scores do not depend on it.
+MATCHES = 3
 _SCORES = 1 << 24  # in memory at once: 64 MiB
-_FOUND = 100  # vectors that it finds at least if several channels rank them
+# Candidates that each of several channels gives at least, where the indexes are not exact. A choice
+# that was measured later: docs/store-benchmarks.md, "Candidates of each channel". On random vectors
+# and words, twice as many find 98 instead of 93 of 100 of the best passages, and take up to a third
+# longer.
+_CANDIDATES = 100
 _FACTOR = 4  # by which a search is widened
 
 
@@ -81,13 +87,16 @@ class Scored(NamedTuple):
     score: float
 
 
-class Group(NamedTuple):
-    """A parent, its score, its best units, and the score of each channel by name."""
+class RankedParent(NamedTuple):
+    """A passage, document or unit as a search ranks it, still by its row.
 
-    key: int  # row of the passage or document; of the unit itself if it has no parent
-    score: float
+    The store turns it into a `Hit`, whose unit has the text.
+    """
+
+    key: int  # row of the passage or document; of the unit itself if units are ranked
+    score: float  # blended
     matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
-    parts: Mapping[str, float]
+    parts: Mapping[str, float]  # the score of each channel by its name
     # of a document, if passages may be closed: the row of its best open one
     passage: int | None = None
 
@@ -122,7 +131,7 @@ def best_groups(
     texts: Sequence[str] = (),
     scale: Scale | None = None,
     closed: Ids | None = None,
-) -> list[list[Group]]:
+) -> list[list[RankedParent]]:
     """Return the k best parents for each query by their blended score; equal ones by row.
 
     They are exact if the indexes are. A document scores as its best passage, and a unit as its
@@ -170,7 +179,7 @@ def best_groups(
     else:
         batches = _passages_of_index(plan[0], queries, k, parents)
 
-    results: list[list[Group]] = []
+    results: list[list[RankedParent]] = []
     for batch in batches:
         # -- Scores: of the units of the candidates, in each channel --
         channels, best_scores = _scores(plan, batch, is_exhaustive=is_exhaustive)
@@ -258,23 +267,23 @@ def _plan(
 # -- Candidates --
 
 
-def _nearest(view: View, queries: Vectors, k: int) -> list[list[Group]]:
+def _nearest(view: View, queries: Vectors, k: int) -> list[list[RankedParent]]:
     """Return the k best units alone, as an index finds and scores them."""
     name = str(view.granularity)
     results = []
     for positions, scores in view.nearest(queries, k):
-        groups = []
+        ranked = []
         rows = view.columns.rows[positions].tolist()
         for row, score in zip(rows, scores.tolist(), strict=True):
-            groups.append(Group(row, score, (Scored(row, score),), {name: score}))
-        groups.sort(key=_by_score)
-        results.append(groups[:k])
+            ranked.append(RankedParent(row, score, (Scored(row, score),), {name: score}))
+        ranked.sort(key=_best_first)
+        results.append(ranked[:k])
     return results
 
 
-def _by_score(group: Group) -> tuple[float, int]:
-    """Return a key that sorts groups best first; equal ones by row."""
-    return -group.score, group.key
+def _best_first(parent: RankedParent) -> tuple[float, int]:
+    """Return a key that sorts parents best first; equal ones by row."""
+    return -parent.score, parent.key
 
 
 class _Words(NamedTuple):
@@ -319,7 +328,7 @@ def _passages_of_channels(
     width = _width(k)
     by_index = []
     for channel in plan:
-        by_index.append(channel.view.passages(queries, width, "passage", alone=False))
+        by_index.append(channel.view.passages(queries, width, "passage", is_only_channel=False))
     for number, passages_of_query in enumerate(zip(*by_index, strict=True)):
         by_channel = list(passages_of_query)
         all_word_scores = None
@@ -339,13 +348,14 @@ def _passages_of_index(
     channel: _Planned, queries: Vectors, k: int, parents: Parents
 ) -> Iterator[_Batch]:
     """Yield each query with the passages that the index of the only channel finds for it."""
-    for number, passages in enumerate(channel.view.passages(queries, k, parents, alone=True)):
+    by_query = channel.view.passages(queries, k, parents, is_only_channel=True)
+    for number, passages in enumerate(by_query):
         yield _Batch(queries[number : number + 1], np.unique(passages), [])
 
 
 def _width(k: int) -> int:
     """Return how many candidates each of several channels gives."""
-    return max(_FOUND, _FACTOR * k)
+    return max(_CANDIDATES, _FACTOR * k)
 
 
 def _best_of_words(passage_rows: Ids, word_scores: Vectors, count: int) -> Ids:
@@ -427,7 +437,9 @@ class _Ranking:
     # passages whose words do not count, and that are not returned for a document
     closed: Ids | None
 
-    def best(self, number: int, word_scores: Vectors | None, lexical_weight: float) -> list[Group]:
+    def best(
+        self, number: int, word_scores: Vectors | None, lexical_weight: float
+    ) -> list[RankedParent]:
         """Return the best parents for one query.
 
         Args:
@@ -455,13 +467,13 @@ class _Ranking:
             self._matches(number, order),
             strict=True,
         )
-        groups = []
+        ranked = []
         for key, score, scores, word_score, matches in rows:
-            groups.append(Group(key, score, matches, _named(names, scores, word_score)))
+            ranked.append(RankedParent(key, score, matches, _named(names, scores, word_score)))
         if self.parents == "document" and self.closed is not None:
             passages = self._open_passages(number, order, totals, self.closed)
-            groups = [group._replace(passage=passages.get(group.key)) for group in groups]
-        return groups
+            ranked = [parent._replace(passage=passages.get(parent.key)) for parent in ranked]
+        return ranked
 
     def _open_passages(
         self, number: int, best: Ids, totals: Vectors, closed: Ids
@@ -600,12 +612,13 @@ class _Ranking:
 
     def _best_units(
         self, number: int, best: Ids, best_scores: Vectors, words: Vectors, lexical_weight: float
-    ) -> list[Group]:
+    ) -> list[RankedParent]:
         """Rank the units of the best passages.
 
         By their own score, their passage's, and its words.
         """
-        groups: dict[int, Group] = {}  # by row: a unit may be compared at several granularities
+        # by row: a unit may be compared at several granularities
+        ranked: dict[int, RankedParent] = {}
         for view, which, positions, scores in self._units(number, best):
             rows = view.columns.rows[positions]
             passages = best[which]
@@ -619,10 +632,12 @@ class _Ranking:
             order = best_first(totals, rows)[: self.k]
             ordered = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
-                if row not in groups:
-                    score_parts = _named(names, values, word_score)
-                    groups[row] = Group(row, total, (Scored(row, values[0]),), score_parts)
-        return sorted(groups.values(), key=_by_score)[: self.k]
+                if row not in ranked:
+                    matches = (Scored(row, values[0]),)
+                    ranked[row] = RankedParent(
+                        row, total, matches, _named(names, values, word_score)
+                    )
+        return sorted(ranked.values(), key=_best_first)[: self.k]
 
 
 def _with_passage_as_unit(best_scores: Vectors) -> Vectors:
@@ -651,7 +666,7 @@ def _named(names: Sequence[str], scores: Sequence[float], word_score: float) -> 
     return parts
 
 
-# -- Words alone --
+# -- A ranking by words, without vectors --
 
 
 def best_by_words(
@@ -662,7 +677,7 @@ def best_by_words(
     *,
     parents: Parents,
     allowed: Mask | None = None,
-) -> list[list[Group]]:
+) -> list[list[RankedParent]]:
     """Return the k best passages, or documents by their best passage, by BM25 alone.
 
     The columns are those of the passages. `allowed` masks those that the filter allows; None for
@@ -689,9 +704,9 @@ def best_by_words(
                 break
             count *= _FACTOR
         best = best[np.sort(first)[:k]]
-        groups = []
+        ranked = []
         ordered = [column[best].tolist() for column in (parent_rows, rows, word_scores)]
         for key, row, score in zip(*ordered, strict=True):
-            groups.append(Group(key, score, (Scored(row, score),), {LEXICAL: score}))
-        results.append(groups)
+            ranked.append(RankedParent(key, score, (Scored(row, score),), {LEXICAL: score}))
+        results.append(ranked)
     return results

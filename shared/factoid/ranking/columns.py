@@ -282,11 +282,14 @@ class View:
         best = best_first(scores, candidate_ids)[:k]
         return scores[best], candidate_ids[best]
 
-    def passages(self, queries: Vectors, k: int, parents: str, *, alone: bool) -> list[Ids]:
+    def passages(
+        self, queries: Vectors, k: int, parents: str, *, is_only_channel: bool
+    ) -> list[Ids]:
         """Return the passages of the vectors that the index finds for each query.
 
-        They are enough for k parents, if there are k. If the units are ranked `alone`, only the k
-        best passages are returned.
+        They are enough for k parents, if there are k. All that are found are returned, since other
+        channels may move any of them up; but only the k best where passages are ranked and there is
+        no other channel.
         """
         parent_rows = self.columns.values(parents)
         keys = self.columns.by(parents).keys
@@ -300,8 +303,10 @@ class View:
             total = int(np.count_nonzero(self.allowed))
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
-        # All of them have to be found where they decide alone; else the nearest of the many matter.
-        best_of = count if alone else k
+        # All of them decide the ranking if there is no other channel; else the nearest matter.
+        best_of = k
+        if is_only_channel:
+            best_of = count
         while len(pending):
             short = []
             nearest = self.nearest(queries[pending], count, best=best_of)
@@ -309,7 +314,7 @@ class View:
                 best = list(dict.fromkeys(parent_rows[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
-                elif alone and parents == "passage":
+                elif is_only_channel and parents == "passage":
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.passages[positions]

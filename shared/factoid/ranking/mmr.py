@@ -8,18 +8,18 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.inner_products import products
-from factoid.ranking.blend import Group
+from factoid.ranking.blend import RankedParent
 from factoid.ranking.columns import View
 
 
-def diverse_groups(
+def diverse_parents(
     views: Sequence[View],
     query: Vectors,
-    groups: Sequence[Group],
+    ranked: Sequence[RankedParent],
     k: int,
     *,
     lambda_mult: float = 0.5,
-) -> list[Group]:
+) -> list[RankedParent]:
     """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998).
 
     Near the query, far from those before. Both similarities are cosines of best units, so that they
@@ -27,9 +27,9 @@ def diverse_groups(
     from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at
     least one match.
     """
-    if not groups:
+    if not ranked:
         return []
-    rows = np.array([group.matches[0].row for group in groups], np.int64)
+    rows = np.array([parent.matches[0].row for parent in ranked], np.int64)
     vectors = np.zeros((len(rows), len(query)), np.float32)
     for view in views:
         units = view.columns.by("unit")
@@ -37,13 +37,16 @@ def diverse_groups(
         if len(places):
             vectors[which] = view.vectors_of(view.columns.vector_ids[units.positions[places]])
     chosen = diverse_places(vectors, query, k, lambda_mult=lambda_mult)
-    return [groups[place] for place in chosen]
+    return [ranked[place] for place in chosen]
 
 
 def diverse_places(
     vectors: Vectors, query: Vectors, k: int, *, lambda_mult: float = 0.5
 ) -> list[int]:
-    """Return the places of k vectors, chosen as `diverse_groups` does. Shapes: (n, dim), (dim,)."""
+    """Return the places of k vectors, chosen as `diverse_parents` does.
+
+    Shapes: (n, dim) and (dim,).
+    """
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
     relevance = products(directions, query / (np.linalg.norm(query) or 1))

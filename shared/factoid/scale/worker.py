@@ -39,9 +39,9 @@ from factoid.store.ingest import (
     EncodedUnits,
     Recipe,
     SplitDocument,
-    finished,
     make_units,
     split_document,
+    with_kept_digests,
 )
 from factoid.store.language import notice_language
 from factoid.units import Document, Granularity
@@ -129,7 +129,7 @@ class _Content:
 
     def add(self, batch: Sequence[SplitDocument], encoded: EncodedUnits) -> None:
         """Add a batch of documents."""
-        for split in finished(batch, encoded.decomposition):
+        for split in with_kept_digests(batch, encoded.decomposition):
             self.documents.append((split.document, split.digest))
         for position, unit in enumerate(encoded.units):
             self.units.append(StoredUnit(unit, encoded.vectors.get(position)))

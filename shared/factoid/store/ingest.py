@@ -175,8 +175,10 @@ def ingest(
     total = Report()
     with _bar(documents, progress) as bar:
         batches = _changed_batches(store, documents, recipe, tally, sources)
-        for batch in _noticing_language(store, recipe, batches):
-            encoded = make_units(store, batch, recipe, tell=partial(_tell, bar, tally))
+        for batch in _after_setting_language(store, recipe, batches):
+            encoded = make_units(
+                store, batch, recipe, on_progress=partial(_show_progress, bar, tally)
+            )
             _commit(store, batch, encoded, tally)
             total += encoded.decomposition.report
             bar.reach(tally.read)
@@ -203,9 +205,9 @@ async def aingest(
     total = Report()
     with _bar(documents, progress) as bar:
         changed = _changed_batches(store, documents, recipe, tally, sources)
-        batches = _noticing_language(store, recipe, changed)
+        batches = _after_setting_language(store, recipe, changed)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-            encoded = await _amake_units(store, batch, recipe, partial(_tell, bar, tally))
+            encoded = await _amake_units(store, batch, recipe, partial(_show_progress, bar, tally))
             await asyncio.to_thread(_commit, store, batch, encoded, tally)
             total += encoded.decomposition.report
             bar.reach(tally.read)
@@ -222,7 +224,7 @@ def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
     return progress_bar(show=progress, unit=" documents", total=total, desc="adding")
 
 
-def _tell(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) -> None:
+def _show_progress(bar: Progress, tally: _Tally, *, passages: int = 0, texts: int = 0) -> None:
     """Say what was done within a batch of documents."""
     tally.passages += passages
     tally.encoded_texts += texts
@@ -234,7 +236,7 @@ def make_units(
     batch: Sequence[SplitDocument],
     recipe: Recipe,
     *,
-    tell: Callable[..., None] | None = None,
+    on_progress: Callable[..., None] | None = None,
 ) -> EncodedUnits:
     """Decompose and encode split documents, as the store is set to, without committing anything.
 
@@ -242,37 +244,40 @@ def make_units(
         store: Says what is encoded and how. Its vectors of the same documents are used again.
         batch: The documents.
         recipe: How they become units.
-        tell: Called with the number of `passages` that the propositionizer is done with, and of
-            `texts` that were encoded, each time that there are some.
+        on_progress: Called with the number of `passages` that the propositionizer is done with, and
+            of `texts` that were encoded, each time that there are some.
     """
     passages = _passages_of(batch)
     decomposition = Decomposition()
     for block, propositionizer in propositionizer_calls(passages, recipe):
         decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
-        if tell is not None:
-            tell(passages=len(block))
-    if recipe.propositionizer is None and tell is not None:
-        tell(passages=len(passages))
+        if on_progress is not None:
+            on_progress(passages=len(block))
+    if recipe.propositionizer is None and on_progress is not None:
+        on_progress(passages=len(passages))
     units = _units_of(batch, decomposition, recipe)
     reusable = reusable_vectors(store, _ids(batch))
-    vectors = encode(store, units, known=reusable, progress=tell)
+    vectors = encode(store, units, known=reusable, on_progress=on_progress)
     return EncodedUnits(units, vectors, decomposition)
 
 
 async def _amake_units(
-    store: OpenedStore, batch: Sequence[SplitDocument], recipe: Recipe, tell: Callable[..., None]
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
+    recipe: Recipe,
+    on_progress: Callable[..., None],
 ) -> EncodedUnits:
     """Do the same as `make_units` without blocking the event loop."""
     passages = _passages_of(batch)
     decomposition = Decomposition()
     for block, propositionizer in propositionizer_calls(passages, recipe):
         decomposition += await adecompose(block, propositionizer, unsupported=recipe.unsupported)
-        tell(passages=len(block))
+        on_progress(passages=len(block))
     if recipe.propositionizer is None:
-        tell(passages=len(passages))
+        on_progress(passages=len(passages))
     units = await asyncio.to_thread(_units_of, batch, decomposition, recipe)
     reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
-    vectors = await aencode(store, units, reusable, tell)
+    vectors = await aencode(store, units, reusable, on_progress)
     return EncodedUnits(units, vectors, decomposition)
 
 
@@ -287,14 +292,16 @@ def _units_of(
 # -- Documents into passages --
 
 
-def _noticing_language(
+def _after_setting_language(
     store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
 ) -> Iterator[list[SplitDocument]]:
     """Yield batches; before the first one, give an empty store its language."""
-    for number, batch in enumerate(batches):
-        if number == 0:
-            notice_language(store, _passages_of(batch), recipe.propositionizer)
-        yield batch
+    first = next(batches, None)
+    if first is None:
+        return
+    notice_language(store, _passages_of(first), recipe.propositionizer)
+    yield first
+    yield from batches
 
 
 def _changed_batches(
@@ -308,12 +315,13 @@ def _changed_batches(
 
     Only these are split. Counts the others, and all that were read. Of equal ids the last one wins.
     """
-    batch: dict[str, SplitDocument] = {}
-    size = 0
+    batch: dict[str, SplitDocument] = {}  # by the document's id
+    size = 0  # passages, also of documents that a later one of the batch has replaced
     for lookup in _lookups(documents, tally, sources):
         with store.connections.reading() as snapshot:
             digests = snapshot.digests([document.id for document in lookup])
-        for split in batch.values():  # which will be stored before what comes now
+        # Those of the batch are not stored yet, but will be before what comes now.
+        for split in batch.values():
             digests[split.document.id] = split.digest
         unchanged: set[str] = set()  # ids: a document that is given twice counts once
         for document in lookup:
@@ -522,12 +530,15 @@ def _commit(
     encoded: EncodedUnits,
     tally: _Tally,
 ) -> None:
-    replace_documents(store, finished(batch, encoded.decomposition), encoded.units, encoded.vectors)
+    documents = with_kept_digests(batch, encoded.decomposition)
+    replace_documents(store, documents, encoded.units, encoded.vectors)
     tally.documents += len(batch)
     tally.units.update(unit.granularity for unit in encoded.units)
 
 
-def finished(batch: Iterable[SplitDocument], decomposition: Decomposition) -> list[SplitDocument]:
+def with_kept_digests(
+    batch: Iterable[SplitDocument], decomposition: Decomposition
+) -> list[SplitDocument]:
     """Return documents with the digests that are kept.
 
     A document with a passage that failed, but might succeed on another try, gets one that is not

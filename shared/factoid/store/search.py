@@ -15,14 +15,14 @@ from factoid.errors import InvalidInputError, shown
 from factoid.filters import Condition, to_condition
 from factoid.ranking import (
     LEXICAL,
-    Group,
     Parents,
+    RankedParent,
     Scale,
     View,
     Weights,
     best_by_words,
     best_groups,
-    diverse_groups,
+    diverse_parents,
 )
 from factoid.ranking.columns import Mask
 from factoid.split import split_sentences
@@ -70,7 +70,7 @@ def prepare_queries(
         condition = to_condition(options.filter)
     present: Sequence[Granularity] = store.granularities
     if not options.granularity:
-        present = _present(store)
+        present = _granularities_with_vectors(store)
     granularities = store.compared_granularities(options, present)
     k = whole_number("k", k)
     for text in texts or ():
@@ -103,7 +103,7 @@ def _encode_texts(store: OpenedStore, texts: Sequence[str]) -> Vectors:
     return np.asarray(store.encoder.encode_queries(texts), np.float32)
 
 
-def _present(store: OpenedStore) -> Sequence[Granularity]:
+def _granularities_with_vectors(store: OpenedStore) -> Sequence[Granularity]:
     """Return the granularities of a store that have vectors; all of them if none has any.
 
     If the finest is known to have some, all are returned: the default search needs no more.
@@ -156,11 +156,12 @@ def search_snapshot(
         snapshot: That of the generation.
         states: The indexes that the queries need, of the same generation.
     """
+    # -- Rank, as rows --
     options = queries.options
     indexes = _query_indexes(queries, wall, snapshot, states)
     highest = 1.0  # of words and cosines, which float32 may exceed
     if queries.vectors is None:
-        groups = _by_words(queries, indexes)
+        rankings = _by_words(queries, indexes)
     else:
         views = []
         for granularity in queries.granularities:
@@ -171,18 +172,24 @@ def search_snapshot(
             return [[] for _ in queries.vectors]
         # All indexes compare vectors in the same way.
         vectors = views[0].index.normalized_queries(queries.vectors)
-        groups = _by_vectors(queries, vectors, views, indexes, wall)
+        rankings = _by_vectors(queries, vectors, views, indexes, wall)
         if views[0].index.similarity is not Similarity.COSINE:
             highest = math.inf  # inner products have no bound
+
+    # -- Choose among the ranked parents --
     least = options.min_score
     if least is not None:
-        groups = [_at_least(least, best) for best in groups]
-    if options.mmr is not None and queries.vectors is not None:
+        rankings = [_at_least(least, ranking) for ranking in rankings]
+    if options.mmr is not None and queries.vectors is not None:  # it compares vectors
         diverse = []
-        for vector, best in zip(vectors, groups, strict=True):
-            diverse.append(diverse_groups(views, vector, best, queries.k, lambda_mult=options.mmr))
-        groups = diverse
-    return _hits_of_groups(snapshot, groups, options, highest, wall)
+        for vector, ranking in zip(vectors, rankings, strict=True):
+            diverse.append(
+                diverse_parents(views, vector, ranking, queries.k, lambda_mult=options.mmr)
+            )
+        rankings = diverse
+
+    # -- Read what is shown --
+    return _hits(snapshot, rankings, options, highest, wall)
 
 
 @dataclass(slots=True)
@@ -239,7 +246,7 @@ def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> 
     return normalized(vectors, similarity)
 
 
-def _by_words(queries: Queries, indexes: _QueryIndexes) -> list[list[Group]]:
+def _by_words(queries: Queries, indexes: _QueryIndexes) -> list[list[RankedParent]]:
     """Return the best passages or documents for each query by words alone."""
     texts = queries.texts or ()
     words = indexes.words
@@ -261,7 +268,7 @@ def _by_vectors(
     views: Sequence[View],
     indexes: _QueryIndexes,
     wall: Wall | None,
-) -> list[list[Group]]:
+) -> list[list[RankedParent]]:
     """Return the best parents for each query by vectors, and words if they count."""
     limit = queries.k
     if queries.options.mmr is not None:
@@ -298,37 +305,43 @@ def _check_present(queries: Queries, snapshot: Snapshot) -> None:
         )
 
 
-def _at_least(score: float, groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if group.score >= score]
+def _at_least(score: float, ranking: Sequence[RankedParent]) -> list[RankedParent]:
+    return [parent for parent in ranking if parent.score >= score]
 
 
-# -- Groups into hits --
+# -- From ranked parents, which are rows, to hits, which have texts --
 
 
-def _hits_of_groups(
+def _hits(
     snapshot: Snapshot,
-    groups: Sequence[Sequence[Group]],
+    rankings: Sequence[Sequence[RankedParent]],
     options: SearchOptions,
     highest: float,
     wall: Wall | None,
 ) -> list[list[Hit]]:
-    documents = _documents_of_groups(snapshot, groups, options, wall)
+    """Return a hit for each ranked parent of each query.
+
+    Texts are read once for all queries: first the documents, then the other units.
+    """
+    documents = _documents(snapshot, rankings, options, wall)
     shown: list[list[int | None]] = []
-    for best in groups:
-        shown.append([_shown_row(group, options.ranked_parents, documents, wall) for group in best])
-    units = _units_of(snapshot, groups, shown, wall)
+    for ranking in rankings:
+        rows = [_shown_row(parent, options.ranked_parents, documents, wall) for parent in ranking]
+        shown.append(rows)
+    units = _units(snapshot, rankings, shown, wall)
+
     hits: list[list[Hit]] = []
-    for best, rows in zip(groups, shown, strict=True):
+    for ranking, rows in zip(rankings, shown, strict=True):
         query_hits = []
-        for group, row in zip(best, rows, strict=True):
+        for parent, row in zip(ranking, rows, strict=True):
             if row is None:
-                parent = documents[group.key]
+                unit = documents[parent.key]
             else:
-                parent = units[row]
+                unit = units[row]
             matches: tuple[Hit, ...] = ()
-            if options.ranked_parents != "unit" or parent.granularity is Granularity.PASSAGE:
-                matches = _matches(group, units, highest)
-            hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
+            if options.ranked_parents != "unit" or unit.granularity is Granularity.PASSAGE:
+                matches = _matches(parent, units, highest)
+            hit = Hit(unit, min(parent.score, highest), matches, parts=dict(parent.parts))
             if options.expand:
                 hit = with_neighbours(snapshot, hit, options.expand, wall)
             query_hits.append(hit)
@@ -336,17 +349,17 @@ def _hits_of_groups(
     return hits
 
 
-def _documents_of_groups(
+def _documents(
     snapshot: Snapshot,
-    groups: Sequence[Sequence[Group]],
+    rankings: Sequence[Sequence[RankedParent]],
     options: SearchOptions,
     wall: Wall | None,
 ) -> dict[int, Unit]:
-    """Return the documents that are returned for groups, by the key of their group.
+    """Return the documents that are shown, by the key of the ranked parent.
 
     With parents="auto", the key is the row of a document's only passage.
     """
-    keys = {group.key for group in chain.from_iterable(groups)}
+    keys = {parent.key for parent in chain.from_iterable(rankings)}
     if options.ranked_parents == "document":
         return open_documents(snapshot, keys, wall)
     if options.parents == "auto":
@@ -354,19 +367,19 @@ def _documents_of_groups(
     return {}
 
 
-def _units_of(
+def _units(
     snapshot: Snapshot,
-    groups: Sequence[Sequence[Group]],
+    rankings: Sequence[Sequence[RankedParent]],
     shown: Sequence[Sequence[int | None]],
     wall: Wall | None,
 ) -> dict[int, Unit]:
-    """Return the units of groups, by row: those that are shown, and the matches."""
+    """Return the units that are shown and the matches, by row."""
     rows = set()
     for row in chain.from_iterable(shown):
         if row is not None:
             rows.add(row)
-    for group in chain.from_iterable(groups):
-        rows.update(match.row for match in group.matches)
+    for parent in chain.from_iterable(rankings):
+        rows.update(match.row for match in parent.matches)
     units = snapshot.units(sorted(rows))
     if len(units) < len(rows):
         raise DamagedRowError(min(rows - units.keys()), what="unit of row")
@@ -377,32 +390,32 @@ def _units_of(
 
 
 def _shown_row(
-    group: Group, parents: Parents, documents: Mapping[int, Unit], wall: Wall | None
+    parent: RankedParent, parents: Parents, documents: Mapping[int, Unit], wall: Wall | None
 ) -> int | None:
-    """Return the row of the unit that is returned for a group; None for its document.
+    """Return the row of the unit that is shown for a ranked parent; None for its document.
 
     In place of a document that is not open this is the best of its open passages, and in place of a
     passage its best unit.
     """
-    if group.key in documents:
+    if parent.key in documents:
         return None
-    if parents == "document" and group.passage is not None:
-        return group.passage
+    if parents == "document" and parent.passage is not None:
+        return parent.passage
     if parents == "document":
-        return group.matches[0].row
-    if parents == "passage" and wall is not None and wall.is_closed(group.key):
-        return group.matches[0].row
-    return group.key
+        return parent.matches[0].row
+    if parents == "passage" and wall is not None and wall.is_closed(parent.key):
+        return parent.matches[0].row
+    return parent.key
 
 
-def _matches(group: Group, units: Mapping[int, Unit], highest: float) -> tuple[Hit, ...]:
-    """Return the matches of a group, each text at one granularity only.
+def _matches(parent: RankedParent, units: Mapping[int, Unit], highest: float) -> tuple[Hit, ...]:
+    """Return the matches of a ranked parent, each text at one granularity only.
 
     A proposition may be equal to its sentence.
     """
     first: dict[str, Granularity] = {}
     matches = []
-    for row, score in group.matches:
+    for row, score in parent.matches:
         unit = units[row]
         if first.setdefault(unit.text, unit.granularity) is unit.granularity:
             matches.append(Hit(unit, min(score, highest)))
@@ -480,9 +493,6 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
     return replace(hit, neighbours=tuple(neighbours))
 
 
-# -- Units by their ids --
-
-
 def _cut_sentences(
     snapshot: Snapshot, unit: Unit, count: int, allowed: Allowed | None
 ) -> list[Unit]:
@@ -515,6 +525,9 @@ def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit
             else:
                 within.append(sentence)
     return [*before[-count:], *within, *after[:count]]
+
+
+# -- Units by their ids --
 
 
 def allowed_ids(

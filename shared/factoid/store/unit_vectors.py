@@ -61,7 +61,7 @@ def encode(
     others: Container[int] = (),
     *,
     known: Mapping[TextPart, Vectors] = MappingProxyType({}),
-    progress: Callable[..., None] | None = None,
+    on_progress: Callable[..., None] | None = None,
 ) -> dict[int, Vectors]:
     """Return the vector of each searched unit, and of others, by position.
 
@@ -72,7 +72,7 @@ def encode(
         units: The units.
         others: Positions of units that are encoded, too, though they are not searched.
         known: Vectors that need not be made again.
-        progress: Called with the number of `texts` each time that some were encoded.
+        on_progress: Called with the number of `texts` each time that some were encoded.
 
     Raises:
         InvalidInputError: There is something to encode, and no encoder, or it cannot encode parts
@@ -83,8 +83,8 @@ def encode(
     vectors = dict(known)
     for block in _new_texts(plan.positions, known):
         vectors |= _encoded(store, block, plan.passages)
-        if progress is not None:
-            progress(texts=len(block))
+        if on_progress is not None:
+            on_progress(texts=len(block))
     return _by_position(plan.positions, vectors)
 
 
@@ -92,17 +92,17 @@ async def aencode(
     store: OpenedStore,
     units: Sequence[Unit],
     known: Mapping[TextPart, Vectors],
-    progress: Callable[..., None],
+    on_progress: Callable[..., None],
 ) -> dict[int, Vectors]:
     """Do the same as `encode` without blocking the event loop."""
     if store.late_chunking or not isinstance(store.encoder, AsyncEncoder):
-        return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
+        return await asyncio.to_thread(encode, store, units, known=known, on_progress=on_progress)
     plan = await asyncio.to_thread(_plan, store, units)
     vectors = dict(known)
     for block in _new_texts(plan.positions, known):
         encoded = await store.encoder.aencode_units(list(block))
-        vectors |= _whole(block, encoded)
-        progress(texts=len(block))
+        vectors |= _by_whole_text(block, encoded)
+        on_progress(texts=len(block))
     return _by_position(plan.positions, vectors)
 
 
@@ -234,22 +234,25 @@ def _encoded(
     store: OpenedStore, texts: Mapping[str, Sequence[TextPart]], passages: Mapping[TextPart, Unit]
 ) -> dict[TextPart, Vectors]:
     """Return the vectors of the parts of some texts."""
-    alone = {}
-    divided = {}
+    whole_texts = {}
+    divided_texts = {}
     for text, parts in texts.items():
         if any(part.source for part in parts):
-            divided[text] = parts
+            divided_texts[text] = parts
         else:
-            alone[text] = parts
+            whole_texts[text] = parts
     vectors: dict[TextPart, Vectors] = {}
-    if alone:
-        vectors |= _whole(alone, encoder_of(store).encode_units(list(alone)))
-    if divided:
-        vectors |= _pooled(store, divided, passages)
+    if whole_texts:
+        encoded = encoder_of(store).encode_units(list(whole_texts))
+        vectors |= _by_whole_text(whole_texts, encoded)
+    if divided_texts:
+        vectors |= _pooled(store, divided_texts, passages)
     return vectors
 
 
-def _whole(texts: Mapping[str, Sequence[TextPart]], encoded: Vectors) -> dict[TextPart, Vectors]:
+def _by_whole_text(
+    texts: Mapping[str, Sequence[TextPart]], encoded: Vectors
+) -> dict[TextPart, Vectors]:
     """Return the vectors of whole texts by their only part."""
     vectors = to_matrix(encoded, len(texts))
     return {parts[0]: vector for parts, vector in zip(texts.values(), vectors, strict=True)}

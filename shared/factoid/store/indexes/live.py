@@ -28,6 +28,18 @@ _STRIPES = 32  # more searches than this at a time wait for each other
 logger = logging.getLogger(__name__)
 
 
+class _AnotherWorksAloneError(Exception):
+    """Another thread changes indexes now: a search begins when that has ended."""
+
+
+class _NotCurrentError(Exception):
+    """An index is older than the database, or its file is damaged: it is updated first."""
+
+    def __init__(self, damage: tuple[ChangedPieceError, IndexState] | None = None) -> None:
+        super().__init__()
+        self.damage = damage  # what was noticed, and the index of words as it was then
+
+
 class LiveIndexes:
     """The indexes of an open store.
 
@@ -105,32 +117,47 @@ class LiveIndexes:
     ) -> T:
         """Do some work with a snapshot and the up-to-date indexes of these names.
 
-        Meanwhile no index changes here.
+        Meanwhile no index changes here. Mostly the indexes are current, and the work is done beside
+        the searches of other threads; else it is done alone, after an update.
         """
-        stripe = self._stripes[threading.get_native_id() % _STRIPES]
-        damage: tuple[ChangedPieceError, IndexState] | None = None
-        # This loop ends in one of two ways. Nobody works alone and the indexes are current: the
-        # work is done under the stripe, beside other searches. Or one of them is stale or damaged:
-        # the work is done alone, below, after an update. While another thread works alone, it waits
-        # at the gate and tries again.
         while True:
-            with at_work(), stripe:
-                if self._exclusive_thread in (None, threading.get_ident()):
-                    # Taken after the lock: no index can have a later generation than the snapshot.
-                    with self._connections.reading() as snapshot:
-                        states = [self.states[name] for name in names]
-                        current = snapshot.generation
-                        if all(state.generation == current for state in states):
-                            try:
-                                return work(snapshot, states)
-                            except ChangedPieceError as error:
-                                damage = (error, self.states[LEXICAL])
-                    break
-            with self._gate:  # until the work that is done alone has ended
-                pass
+            try:
+                return self._beside_searches(names, work)
+            except _AnotherWorksAloneError:
+                with self._gate:  # until it has ended
+                    pass
+            except _NotCurrentError as reason:
+                damage = reason.damage
+                break
         if damage is not None:
             self.exclusively(partial(self._doubt, *damage))
-        return self._with_updated(names, work)
+        return self._after_update(names, work)
+
+    def _beside_searches(
+        self, names: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]
+    ) -> T:
+        """Do some work with current indexes, while other threads search.
+
+        Raises:
+            _AnotherWorksAloneError: Nobody may search now.
+            _NotCurrentError: An index has to be updated first.
+        """
+        damage = None
+        stripe = self._stripes[threading.get_native_id() % _STRIPES]
+        with at_work(), stripe:
+            if self._exclusive_thread not in (None, threading.get_ident()):
+                raise _AnotherWorksAloneError
+            # Taken after the lock: no index can have a later generation than the snapshot.
+            with self._connections.reading() as snapshot:
+                states = [self.states[name] for name in names]
+                current = snapshot.generation
+                if all(state.generation == current for state in states):
+                    try:
+                        return work(snapshot, states)
+                    except ChangedPieceError as error:
+                        damage = (error, self.states[LEXICAL])
+            # Not raised in the block above, where an error closes the connection.
+            raise _NotCurrentError(damage)
 
     def exclusively(self, work: Callable[[], T]) -> T:
         """Do some work while nobody searches here, and no index is changed or written.
@@ -152,7 +179,7 @@ class LiveIndexes:
     def refresh(self, *, progress: bool | None = None) -> None:
         """Update all indexes."""
         for name in list(self.states):
-            self._with_updated([name], lambda *_: None, progress=progress)
+            self._after_update([name], lambda *_: None, progress=progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files.
@@ -161,23 +188,23 @@ class LiveIndexes:
         """
         self.exclusively(self._save)
 
-    def forget(self) -> None:
+    def unload(self) -> None:
         """Drop what is in memory; files stay."""
 
-        def forget() -> None:
+        def unloaded() -> None:
             empty = {name: IndexState(name) for name in self.states}
             self.states.update(empty)  # one operation, which Ctrl-C does not divide
 
-        self.exclusively(forget)
+        self.exclusively(unloaded)
 
-    def _with_updated(
+    def _after_update(
         self,
         names: Sequence[str],
         work: Callable[[Snapshot, list[IndexState]], T],
         *,
         progress: bool | None = None,
     ) -> T:
-        """Do some work alone with updated indexes."""
+        """Update indexes, and do some work with them, while nobody else searches here."""
 
         def update_and_work() -> T:
             with self._connections.reading() as snapshot:

@@ -13,7 +13,7 @@ def compact(store: OpenedStore, *, progress: bool | None = None) -> None:
         writing.forget_changes()
         writing.compact_vectors()
     store.connections.sweep_vectors()
-    store.indexes.forget()
+    store.indexes.unload()
     if store.path is not None:
         remove_indexes(store.path, INDEXES)
     store.indexes.refresh(progress=progress)

@@ -113,7 +113,7 @@ def _repair(
             INDEXES
         )  # an exact one of an earlier generation could not read the vectors that were deleted now
     if store.path is not None and indexes:
-        store.indexes.forget()
+        store.indexes.unload()
         remove_indexes(store.path, indexes)
 
 

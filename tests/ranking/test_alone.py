@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Granularity
-from factoid.ranking import Weights, best_groups, blend, columns
+from factoid.ranking import Weights, best_parents, blend, columns
 from factoid.vectors import matrix
 from tests.ranking.oracle import Case, check_groups
 
@@ -57,7 +57,7 @@ def test_exact_indexes(whole, case, queries, k, metadata, level):
             patch.setattr(blend, "_SCORES", 2 * len(case.units))
             patch.setattr(matrix, "_BLOCK", 5)
             patch.setattr(matrix, "_FEW", 7)
-        found = best_groups([view], None, vectors, k, parents=level, weights=ALONE)
+        found = best_parents([view], None, vectors, k, parents=level, weights=ALONE)
     for groups, query in zip(found, queries, strict=True):
         check_groups(groups, case, query, k, metadata, level)
 
@@ -81,7 +81,7 @@ def test_approximate_indexes_that_miss_vectors_still_give_k(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "_FEW_HELD", 0)
-        found = best_groups(
+        found = best_parents(
             [view], None, np.array(queries, np.float32), k, parents=level, weights=ALONE
         )
     for groups, query in zip(found, queries, strict=True):
@@ -99,7 +99,7 @@ def test_a_few_units_never_reach_the_index():
         {row: (row % 7, 3, row % 5) for row in range(400)},
     )
     view = case.filtered(case.view(is_exact=False, lossy=True, noise=9.0), {4})
-    (groups,) = best_groups(
+    (groups,) = best_parents(
         [view], None, np.array([(1, 2, 3)], np.float32), 10, parents="passage", weights=ALONE
     )
     check_groups(groups, case, (1, 2, 3), 10, {4}, "passage")
@@ -111,7 +111,7 @@ def test_parameters_reach_the_index(monkeypatch):
     view = replace(
         Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view(is_exact=False), parameters={"nprobe": 4}
     )
-    best_groups([view], None, np.ones((1, 3), np.float32), 5, parents="unit", weights=ALONE)
+    best_parents([view], None, np.ones((1, 3), np.float32), 5, parents="unit", weights=ALONE)
     assert view.index.asked == [(1, 1, {"nprobe": 4})]
 
 
@@ -119,24 +119,24 @@ def test_a_passage_is_its_own_passage():
     query = np.array([[1, 0, 0]], np.float32)
     case = Case([(1, 1, 1, 4, 1), (2, 2, 2, 4, 1)], {1: (1, 0, 0), 2: (2, 0, 0)})
     view = case.view(Granularity.PASSAGE)
-    (groups,) = best_groups([view], view, query, 5, parents="passage", weights=ALONE)
+    (groups,) = best_parents([view], view, query, 5, parents="passage", weights=ALONE)
     assert [(group.key, group.matches) for group in groups] == [(2, ((2, 2.0),)), (1, ((1, 1.0),))]
 
 
 @pytest.mark.parametrize("level", ["unit", "passage"])
 def test_nothing_to_search(level):
     options = {"parents": level, "weights": ALONE}
-    assert best_groups([Case([], {}).view()], None, np.ones((2, 3), np.float32), 3, **options) == [
+    assert best_parents([Case([], {}).view()], None, np.ones((2, 3), np.float32), 3, **options) == [
         [],
         [],
     ]
     view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
-    assert best_groups([view], None, np.empty((0, 3), np.float32), 3, **options) == []
+    assert best_parents([view], None, np.empty((0, 3), np.float32), 3, **options) == []
 
 
 def test_vectors_of_the_index_that_no_unit_has_any_more_are_passed_over():
     case = Case([(1, 1, 50, 1, 1)], {1: (1, 0, 0), 2: (2, 0, 0), 3: (3, 0, 0)})
-    ((group,),) = best_groups(
+    ((group,),) = best_parents(
         [case.view()], None, np.array([[1, 0, 0]], np.float32), 1, parents="unit", weights=ALONE
     )
     assert group[:2] == (1, 1.0)

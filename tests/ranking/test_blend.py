@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from factoid import Granularity
 from factoid.errors import InvalidInputError
-from factoid.ranking import Scale, Weights, best_groups
+from factoid.ranking import Scale, Weights, best_parents
 from tests.ranking.oracle import Case
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
@@ -160,7 +160,7 @@ def test_against_the_definition(
         kind: case.filtered(case.view(kind), metadata if kind in kinds else None)
         for kind, case in cases.items()
     }
-    results = best_groups(
+    results = best_parents(
         [views[kind] for kind in kinds],
         views[PASSAGE] if has_passages else None,
         queries.astype(np.float32),
@@ -197,7 +197,7 @@ def test_against_the_definition(
 def test_parts_and_matches_say_why():
     cases, queries, words = corpus(1, complete=True)
     views = {kind: case.view(kind) for kind, case in cases.items()}
-    ((group, *_), *_) = best_groups(
+    ((group, *_), *_) = best_parents(
         [views[PROPOSITION]],
         views[PASSAGE],
         queries.astype(np.float32),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.ranking import Weights, best_groups, blend, columns
+from factoid.ranking import Weights, best_parents, blend, columns
 from factoid.vectors.vector_index import membership
 from tests.ranking.oracle import Case
 from tests.ranking.test_blend import (
@@ -60,7 +60,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
             patch.setattr(columns, "_FEW_HELD", 0)
         if not whole and seed % 2:
             patch.setattr(blend, "_CANDIDATES", 1)  # and few candidates
-        results = best_groups(
+        results = best_parents(
             [views[kind] for kind in kinds],
             views[PASSAGE],
             queries.astype(np.float32),
@@ -137,7 +137,7 @@ def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
         [(100, 100, 100, 7, 0), (101, 101, 101, 7, 0)], {100: (1, 1, 1), 101: (1, 0, 0)}
     ).view(PASSAGE, is_exact=False)
     query = np.array([[1, 1, 0]], np.float32)
-    [[group]] = best_groups(
+    [[group]] = best_parents(
         [view],
         passages,
         query,

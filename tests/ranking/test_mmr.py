@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from factoid import Granularity
-from factoid.ranking import Weights, best_groups, diverse_parents
+from factoid.ranking import Weights, best_parents, diverse_parents
 from tests.ranking.oracle import Case
 
 
@@ -46,7 +46,7 @@ def test_groups_are_chosen_by_the_vectors_of_their_best_units(level, weight):
         )
         vectors |= {row: own[row - row % 2] for row in own}
     query = rng.integers(-9, 9, (1, 5)).astype(np.float32)
-    (groups,) = best_groups(views, None, query, 20, parents=level, weights=Weights(0, 0))
+    (groups,) = best_parents(views, None, query, 20, parents=level, weights=Weights(0, 0))
     assert {group.matches[0].row < 100 for group in groups} == {True, False}
     candidates = np.array([vectors[group.matches[0].row] for group in groups], float)
     chosen = diverse_parents(views, query[0], groups, 6, lambda_mult=weight)

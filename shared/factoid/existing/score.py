@@ -27,7 +27,7 @@ from factoid.ranking import (
     Scale,
     View,
     Weights,
-    best_groups,
+    best_parents,
 )
 from factoid.units import Granularity
 from factoid.vectors import VectorIndex
@@ -168,7 +168,7 @@ def blend(
     if reach is not None:
         scale = reach.as_scale()
     with words.lock if words is not None else nullcontext():
-        [groups] = best_groups(
+        [groups] = best_parents(
             views,
             context,
             np.ones((1, 1), np.float32),

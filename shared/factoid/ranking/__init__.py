@@ -12,7 +12,7 @@ from factoid.ranking.blend import (
     Scored,
     Weights,
     best_by_words,
-    best_groups,
+    best_parents,
 )
 from factoid.ranking.columns import Columns, View
 from factoid.ranking.mmr import diverse_parents, diverse_places
@@ -28,7 +28,7 @@ __all__ = [
     "View",
     "Weights",
     "best_by_words",
-    "best_groups",
+    "best_parents",
     "diverse_parents",
     "diverse_places",
 ]

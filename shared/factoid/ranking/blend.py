@@ -119,7 +119,7 @@ class _Channel(NamedTuple):
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
 
 
-def best_groups(
+def best_parents(
     views: Sequence[View],
     passages: View | None,
     queries: Vectors,

@@ -21,7 +21,7 @@ from factoid.ranking import (
     View,
     Weights,
     best_by_words,
-    best_groups,
+    best_parents,
     diverse_parents,
 )
 from factoid.ranking.columns import Mask
@@ -224,7 +224,7 @@ def _query_indexes(
             continue
         granularity = Granularity(state.name)
         # Passages that are not compared have no mask: they only add to the scores of allowed
-        # units, and `best_groups` leaves out the closed ones.
+        # units, and `best_parents` leaves out the closed ones.
         mask = None
         if is_limited and granularity in queries.granularities:
             mask = state.selection(snapshot, options, wall)
@@ -279,7 +279,7 @@ def _by_vectors(
     closed = None
     if wall is not None:
         closed = wall.closed
-    return best_groups(
+    return best_parents(
         views,
         indexes.views.get(Granularity.PASSAGE),
         vectors,

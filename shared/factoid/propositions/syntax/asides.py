@@ -41,6 +41,9 @@ _LOCAL = frozenset(
 )  # not before people
 
 
+_NEXT = frozenset("followed preceded accompanied joined coupled combined along".split())
+# What leads to examples, of which the last words of a list may be one.
+_INTRODUCTIONS = frozenset("including includes include e.g. eg namely especially like".split())
 _QUANTITIES = frozenset("all what whatever everything anything nothing most least".split())
 
 
@@ -111,6 +114,8 @@ def describe(
 
 def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     """Return whether a phrase is surely a participle of this noun, and says enough for a fact."""
+    if tree.lower[child] in _NEXT and is_set_off(tree, child):
+        return False  # "A is the first, followed by B"
     words = [token for token in tree.subtree(child) if tree.is_word(token)]
     start = tree.subtree(noun)[0]
     is_aside_itself = start > 0 and tree.words[start - 1] == ","
@@ -302,6 +307,8 @@ def _may_be_apposition(
         _NOMINAL
     ):
         return False  # "(formerly, faults were ignored)", "(i.e. the valve)"
+    if _is_example(tree, head, child) or _has_role(tree, noun, child):
+        return False
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return False
@@ -366,6 +373,27 @@ def _apposition(
     if not description:
         return None
     return Statement(items=[*subject, *description])
+
+
+def _is_example(tree: Tree, head: int, child: int) -> bool:
+    """Return whether a phrase may be one of some examples: "towns such as Oslo, a harbour, …"."""
+    for token in range(child - 1, -1, -1):
+        if tree.is_finite(token) or token == head:
+            return False
+        before = tree.lower[max(0, token - 1) : token + 1]
+        if before in (["such", "as"], ["for", "example"], ["for", "instance"]):
+            return True
+        if tree.lower[token] in _INTRODUCTIONS and tree.tags[token] != "VB":
+            return True
+    return False
+
+
+def _has_role(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether "as" stands before or behind a phrase: "his son, Hugh, as their duke"."""
+    phrase = tree.subtree(child)
+    around = [*range(noun + 1, _first_word(tree, child)), *phrase]
+    around += range(phrase[-1] + 1, min(phrase[-1] + 3, len(tree.words)))
+    return tree.has_word(around, ("as",))
 
 
 def _is_no_description(tree: Tree, noun: int, child: int) -> bool:

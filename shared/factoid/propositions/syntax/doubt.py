@@ -39,6 +39,11 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True  # one of a name or of an abbreviation
     if not tree.is_clause(tree.root) and tree.tags[tree.root] not in ("VB", *PROPER):
         return True  # "This differs …", of which the verb was read as a noun
+    if "|" in tree.words:
+        return True  # a row of a table
+    has_subject = tree.subjects[tree.root] is not None or tree.child(tree.root, "expl") is not None
+    if tree.is_clause(tree.root) and not has_subject:
+        return True  # a finite verb has one
     for items in statements:
         words = [item for item in items if isinstance(item, int) and tree.is_word(item)]
         if words and tree.tags[words[-1]] == "IN":
@@ -149,7 +154,10 @@ def _groups(tree: Tree) -> list[set[int]] | None:
         tags = tree.tags[left], tree.tags[right]
         joined = not tree.spaces[left] and _is_joint(first[-1]) and _is_joint(second[0])
         capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
-        if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
+        is_name = capitals and all(tag.startswith(_CONTENT) for tag in tags)
+        is_after_comma = left > 0 and tree.words[left - 1] == ","  # "Oslo, Norway 1990"
+        is_numbered = tags[0] in PROPER and second[0].isdigit() and not is_after_comma
+        if joined or is_name or is_numbered:  # "Resolution 43/53"
             groups.append({left, right})
     return None if open_marks else groups
 

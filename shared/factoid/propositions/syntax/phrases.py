@@ -211,6 +211,12 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     return finite and length >= words and not _is_elliptic(tree, items)
 
 
+def is_quoted(tree: Tree, token: int) -> bool:
+    """Return whether a token is in quotation marks, where somebody else is speaking."""
+    before = "".join(tree.words[:token])
+    return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+
+
 def is_stand_in(tree: Tree, subject: int) -> bool:
     """Return whether a subject says nothing of what it is one, such as "others" and "some"."""
     return tree.lower[subject] in _STAND_INS and tree.child(subject, "nmod", "obl") is None

@@ -355,6 +355,8 @@ def _apposition(
         return None
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
+    if not reverse and tree.tags[noun] not in PROPER and _has_inner_noun(tree, noun, child):
+        return None  # "the presence of salt, a mineral": either may be meant
     if reverse and tree.has_word(tree.subtree(child), ("and", "or")):
         return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
@@ -373,6 +375,11 @@ def _apposition(
     if not description:
         return None
     return Statement(items=[*subject, *description])
+
+
+def _has_inner_noun(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether another noun of its phrase stands between a noun and its apposition."""
+    return any(noun < inner < child for inner in tree.all(noun, "nmod"))
 
 
 def _is_example(tree: Tree, head: int, child: int) -> bool:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from factoid.propositions.syntax.headings import EntityKind, entity_kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.tree import NOUN, PROPER, SUBJECT, Item, Tree, tokens
 
 POSSESSIVES = frozenset("his her its their".split())
 _THING = frozenset({"it", "its"})
+_MALE = frozenset({"he", "him", "his"})
 _PERSON = frozenset("he him his she her hers".split())
 _MANY = frozenset("they them their theirs".split())
 _PERSONAL = _THING | _PERSON | _MANY
@@ -78,19 +80,40 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
 def _is_nameless_subject(
     tree: Tree, token: int, present: Collection[int], written: Collection[int], head: int
 ) -> bool:
-    """Return whether a token is a pronoun in the subject of a statement, which begins with it."""
+    """Return whether a token is a pronoun in the subject of a statement, or in a clause before it.
+
+    The statement then begins with it.
+    """
     word = tree.lower[token]
     is_pronoun = word in _SUBJECT_PRONOUNS and tree.tags[token] in ("PRP", "DT")
     if is_pronoun and tree.deps[token] in SUBJECT:
         is_described = tree.child(token, "acl:relcl", "acl", "nmod") is not None  # "those who"
         if is_described or _is_filler(tree, token):
             return False
-        return _heads_statement(tree.heads[token], present, head)
-    if word in _PERSONAL and tree.tags[token] == "PRP$":
+        clause = tree.heads[token]
+        if tree.deps[clause] == "advcl" and clause != head:
+            return _opens_without_name(tree, token, clause)
+        return _heads_statement(clause, present, head)
+    is_one = word in ("one", "ones") and tree.child(token, "det", "amod") is not None
+    is_within = word in _PERSONAL or (word in _DEMONSTRATIVES and tree.deps[token] == "nmod")
+    if is_one or is_within:
         holder = _subject_of(tree, token)
         is_main = holder is not None and _heads_statement(tree.heads[holder], present, head)
         return is_main and not _is_named(tree, token, present, written)
     return False
+
+
+def _opens_without_name(tree: Tree, token: int, clause: int) -> bool:
+    """Return whether a clause before the subject has a pronoun that does not mean this subject.
+
+    It does in "When it was built, the tower …", not in "If it is, we …".
+    """
+    if tree.lower[token] == "it" and tree.lower[clause] in WEATHER:
+        return False
+    subject = tree.subjects[tree.heads[clause]]
+    if subject is None or subject < token:
+        return False
+    return tree.lower[token] in _DEMONSTRATIVES or not _may_be(tree, subject, token)
 
 
 def _heads_statement(verb: int, present: Collection[int], head: int) -> bool:
@@ -143,12 +166,13 @@ def _points(tree: Tree, token: int) -> bool:
     if tree.deps[token] in ("det", "det:predet", "amod"):
         noun = tree.heads[token]
         if word == "such":
-            return tree.lower[token + 1 : token + 2] not in (["as"], ["a"], ["an"])
+            return tree.lower[token + 1 : token + 2] != ["as"]
         singular = tree.lower[noun].removesuffix("s")
         is_of_today = word in ("this", "these") and tree.lower[noun] in LEXICON["periods"]
         is_title = tree.tags[noun] in PROPER and word in ("this", "these")  # "this Agreement"
         return singular not in _AT_HAND and not is_of_today and not is_title
-    return word != "such" and tree.child(token, "acl:relcl", "acl") is None
+    is_described = tree.child(token, "acl:relcl", "acl") is not None
+    return word != "such" and not is_described
 
 
 def _is_filler(tree: Tree, token: int) -> bool:
@@ -190,8 +214,16 @@ def _may_be(tree: Tree, noun: int, token: int) -> bool:
     if word in _PERSON:
         is_person = tree.tags[noun] in PROPER or tree.lower[noun] in LEXICON["people"]
         is_person |= tree.lower[noun] in LEXICON["relatives"]
-        return is_person and not tree.is_plural(noun)
+        kind = entity_kind(" ".join(tree.words[part] for part in _name(tree, noun)))
+        other = EntityKind.WOMAN if word in _MALE else EntityKind.MAN
+        return is_person and kind is not other and not tree.is_plural(noun)
     return True
+
+
+def _name(tree: Tree, noun: int) -> list[int]:
+    """Return the tokens of a name that are joined to its head."""
+    parts = [noun, *tree.all(noun, "flat", "compound")]
+    return sorted(part for part in parts if tree.tags[part] in PROPER or part == noun)
 
 
 def _is_barred(tree: Tree, noun: int, token: int) -> bool:

@@ -657,6 +657,8 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
     if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
         return True
     after = phrase[-1] + 1
+    if tree.tags[after : after + 1] == ["CD"] and tree.tags[phrase[-1]] in PROPER:
+        return True  # "The Heron X 200"
     if tree.tags[after : after + 1] in (["VBD"], ["VBN"]) and tree.lower[after + 1 : after + 2] == [
         "by"
     ]:

@@ -44,7 +44,7 @@ class Tree:
         self.source = "".join(map(add, self.words, self.spaces)).strip()  # the sentence
         self.tags: list[str] = [token.tag_ for token in doc]  # of the Penn Treebank
         self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
-        self.heads = [token.head.i for token in doc]  # a root is its own head
+        self.heads: list[int] = [token.head.i for token in doc]  # a root is its own head
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
         self.subjects: list[int | None] = [None] * len(
             self.words

@@ -163,11 +163,12 @@ def block_sentences(
     else:
         checked = _checked(splitter(text), len(text))
         ends = _outside(checked, protected)
+    marks = {(line.mark, line.text) for line in line_starts(text)}  # such as the time of a message
     spans: list[Span] = []
     begin = 0
     for end in [*ends, len(text)]:
         for start, stop in trim(text, begin, end):
-            if not is_bullet(text[start:stop]):
+            if (begin, end) not in marks and not is_bullet(text[start:stop]):
                 spans.append((start, stop))
         begin = end
     return spans

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from factoid.propositions.syntax.headings import THINGS, entity_kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import agrees, copula, determiner, is_set_off, repeatable
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
@@ -285,6 +286,8 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     case = tree.child(noun, "case")
     if case is not None and tree.lower[case] in _LOCAL:
         return False
+    if tree.tags[noun] in PROPER and entity_kind(_written(tree, antecedent)) in THINGS:
+        return False  # "from the Soviet Union, who …"
     if tree.deps[noun] in ("conj", "appos"):
         return False  # "Anna, Bo and Carl, who …": all of them, perhaps
     others = tree.all(noun, "nmod")
@@ -295,6 +298,11 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
         if is_person or tree.tags[other] in PROPER:
             return False
     return True
+
+
+def _written(tree: Tree, items: Sequence[Item]) -> str:
+    """Return the words of a phrase."""
+    return " ".join(tree.words[token] for token in items if isinstance(token, int))
 
 
 def _may_be_apposition(

@@ -29,6 +29,7 @@ from factoid.propositions.syntax.doubt import is_doubtful, loses_negation
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
+    SAYING,
     agrees,
     content_words,
     copula,
@@ -209,6 +210,8 @@ class _Splitter:
                 if self._is_conditional(head, joined):
                     continue
                 limited = any(token not in cut for token in self._fronted(head, joined))
+                if self._may_be_reported(head, joined):
+                    continue
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
@@ -220,6 +223,8 @@ class _Splitter:
                     subject_head is not None and not agrees(tree, subject_head, joined)
                 ):
                     continue  # unclear, or attached to the wrong verb by the parser
+                if self._is_cut_short(head, joined):
+                    continue
                 if self._is_worth(head, joined, cut, subject, subject):
                     lead: list[int] = []
                     for token in self._fronted(head, joined):
@@ -231,6 +236,36 @@ class _Splitter:
                     if lead and tree.words[lead[-1] + 1] == ",":
                         lead.append(lead[-1] + 1)
                     self._split_off(joined, cut, [*lead, *subject, *opening])
+
+    def _may_be_reported(self, head: int, joined: int) -> bool:
+        """Return whether a clause may belong to what the one before it says.
+
+        It may in "She said that it was late and the shop was closed".
+        """
+        tree = self.tree
+        first = tree.subtree(joined)[0]
+        for clause in tree.all(head, "ccomp"):
+            if head < clause < first and tree.is_clause(clause):
+                is_said = tree.lower[head] in SAYING
+                return is_said or not self._follows_break(first)
+        return False
+
+    def _is_cut_short(self, head: int, joined: int) -> bool:
+        """Return whether a second verb says nothing alone, or less than beside the first one.
+
+        "He went to Spain, but failed" says what failed. In "is cheaper and lasts longer than wood"
+        and "within 20 days, and pays within 30" one of the verbs lacks words of the other.
+        """
+        tree = self.tree
+        phrase = tree.subtree(joined)
+        if tree.tags[joined] in VERB and content_words(tree, phrase, self.names) < 2:
+            return True
+        is_compared = tree.has_tag([head, *tree.children[head]], ("JJR", "RBR"))
+        if is_compared and "than" not in tree.lower[head : phrase[0]]:
+            return tree.has_word(phrase, ("than",))
+        last = [token for token in phrase if tree.is_word(token)][-1]
+        is_number = tree.tags[last] == "CD" and tree.tags[last - 1] == "IN"
+        return is_number and len(tree.words[last]) < 4
 
     def _is_separable(self, head: int, joined: int) -> bool:
         """Return whether a conjunct states something on its own."""
@@ -773,6 +808,7 @@ def split_clauses(
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
     doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
     doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
+    doubtful |= tree.lower[0] in ("whether", "how", "why")  # a clause is the subject
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     is_split = len(splitter.statements) > 1
     doubtful |= _speaks_of_others(tree)

@@ -15,8 +15,9 @@ POSSESSIVES = frozenset("his her its their".split())
 _THING = frozenset({"it", "its"})
 _MALE = frozenset({"he", "him", "his"})
 _PERSON = frozenset("he him his she her hers".split())
-_MANY = frozenset("they them their theirs".split())
-_PERSONAL = _THING | _PERSON | _MANY
+_THEM = frozenset("they them their theirs".split())
+_PERSONAL = _THING | _PERSON | _THEM
+_MANY = _THEM | {"these", "those"}
 _DEMONSTRATIVES = frozenset("this that these those".split())
 _SUBJECT_PRONOUNS = frozenset("he she it they".split()) | _DEMONSTRATIVES
 WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
@@ -31,9 +32,11 @@ _AT_HAND = frozenset(
 )
 # Nouns that say nothing without what they belong to: "two weaknesses are known".
 _RELATIONAL = frozenset(
-    "advantage aim benefit cause consequence difference disadvantage drawback exception goal half "
-    "limitation majority member minority purpose reason remainder rest strength weakness".split()
+    "% advantage aim benefit cause consequence difference disadvantage drawback example exception "
+    "goal half limitation majority member minority percent purpose quarter reason remainder rest "
+    "strength third weakness".split()
 )
+_DETERMINERS = frozenset({"det", "det:predet", "amod"})
 _COMPLEMENTS = ("nmod", "nmod:poss", "acl", "acl:relcl", "obl")
 _ARGUMENTS = frozenset({"obj", "iobj", "obl", "obl:agent", "obl:arg"})
 _INNER = frozenset({"compound", "flat", "nmod:unmarked"})  # parts of a name
@@ -53,8 +56,10 @@ def dangles(
             continue
         if _is_nameless_subject(tree, token, present, written, head):
             return True
-        if not _refers(tree, token, head) or _is_named(tree, token, present, written):
+        if not _refers(tree, token) or _is_named(tree, token, present, written):
             continue
+        if tree.heads[token] == head and tree.deps[token] in ("obj", "iobj"):
+            return True  # "Critics praised it."
         missing = [other for other in others if other < token and other not in present]
         if any(_may_be(tree, other, token) for other in missing):
             return True
@@ -72,7 +77,7 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
             continue
         if _is_nameless_subject(tree, token, present, written, tree.root):
             return True
-        if _refers(tree, token, tree.root) and not _is_named(tree, token, present, written):
+        if _refers(tree, token) and not _is_named(tree, token, present, written):
             return True
     return False
 
@@ -94,6 +99,8 @@ def _is_nameless_subject(
         if tree.deps[clause] == "advcl" and clause != head:
             return _opens_without_name(tree, token, clause)
         return _heads_statement(clause, present, head)
+    if _is_relational(tree, token):
+        return _heads_statement(tree.heads[token], present, head)
     is_one = word in ("one", "ones") and tree.child(token, "det", "amod") is not None
     is_within = word in _PERSONAL or (word in _DEMONSTRATIVES and tree.deps[token] == "nmod")
     if is_one or is_within:
@@ -132,7 +139,7 @@ def _subject_of(tree: Tree, token: int) -> int | None:
     return None
 
 
-def _refers(tree: Tree, token: int, head: int) -> bool:
+def _refers(tree: Tree, token: int) -> bool:
     """Return whether a token may mean something that was named before."""
     word = tree.lower[token]
     tag = tree.tags[token]
@@ -141,7 +148,7 @@ def _refers(tree: Tree, token: int, head: int) -> bool:
             return False
         return tag.startswith("PRP") and tree.deps[token] != "expl"
     if word in _DEMONSTRATIVES or word == "such":
-        return _points(tree, token)
+        return _points(tree, token) or (word == "such" and tree.lower[token - 1] == "as")
     if word == "there":
         return tag == "RB"
     if word == "so":
@@ -151,11 +158,17 @@ def _refers(tree: Tree, token: int, head: int) -> bool:
             return False  # "one may add a second line"
         follows = tree.tags[token + 1 : token + 2]
         return tag in ("NN", "NNS", "JJ", "CD") and (not follows or follows[0] not in NOUN)
-    if tag in ("NN", "NNS") and tree.deps[token] in SUBJECT and tree.heads[token] == head:
-        singular = word if tag == "NN" else word.removesuffix("s")
-        is_relational = singular in _RELATIONAL or singular.removesuffix("e") in _RELATIONAL
-        return is_relational and tree.child(token, *_COMPLEMENTS) is None
     return False
+
+
+def _is_relational(tree: Tree, token: int) -> bool:
+    """Return whether a subject says nothing without what it belongs to: "two thirds want it"."""
+    if tree.tags[token] not in ("NN", "NNS", "CD") or tree.deps[token] not in SUBJECT:
+        return False
+    singular = tree.lower[token].removesuffix("s")
+    is_relational = singular in _RELATIONAL or singular.removesuffix("e") in _RELATIONAL
+    is_relational |= tree.lower[token] in _RELATIONAL
+    return is_relational and tree.child(token, *_COMPLEMENTS) is None
 
 
 def _points(tree: Tree, token: int) -> bool:
@@ -163,7 +176,7 @@ def _points(tree: Tree, token: int) -> bool:
     word = tree.lower[token]
     if tree.tags[token] not in ("DT", "PDT", "JJ"):
         return False
-    if tree.deps[token] in ("det", "det:predet", "amod"):
+    if tree.deps[token] in _DETERMINERS:
         noun = tree.heads[token]
         if word == "such":
             return tree.lower[token + 1 : token + 2] != ["as"]
@@ -188,7 +201,7 @@ def _is_filler(tree: Tree, token: int) -> bool:
 
 def _is_named(tree: Tree, token: int, present: Iterable[int], written: Collection[int]) -> bool:
     """Return whether something that a token may mean stands before it in the same statement."""
-    is_determiner = tree.deps[token] in ("det", "det:predet", "amod")
+    is_determiner = tree.deps[token] in _DETERMINERS
     for other in present:
         if other >= token or _is_barred(tree, other, token):
             continue
@@ -234,7 +247,7 @@ def _is_barred(tree: Tree, noun: int, token: int) -> bool:
     while tree.deps[noun] == "conj" and tree.tags[tree.heads[noun]] in NOUN:
         noun = tree.heads[noun]
     word = tree.lower[token]
-    if word == "so":
+    if word in ("so", "such") and tree.deps[token] not in _DETERMINERS:
         return True  # "have not done so": it is something that is done
     if word not in _PERSONAL | _DEMONSTRATIVES and tree.deps[noun] in SUBJECT:
         return True  # "The author died there": "there" is no author

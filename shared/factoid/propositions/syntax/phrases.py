@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
+from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
+SAYING = LEXICON["said"] | frozenset(
+    "add adds added answer answers answered argue argues ask asks asked assert asserts asserted "
+    "claim claims complain complains complained conclude concludes cry cried declare declares "
+    "declared explain explains inform informs informed insist insists insisted note notes promise "
+    "promised quote quotes quoted read reads remark remarked reply replied report reports say "
+    "says shout shouted speak spoke state states tell tells told warn warned warns write writes "
+    "wrote".split()
+)
 _AUXILIARIES = frozenset(
     "am is are was were be been do does did have has had can could will would shall should may "
     "might must need".split()

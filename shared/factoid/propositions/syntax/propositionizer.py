@@ -12,9 +12,9 @@ from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.dangling import refers_back
 from factoid.propositions.syntax.headings import headings
-from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
+    SAYING,
     is_stand_in,
     rests_on_clause_before,
     stands_alone,
@@ -38,13 +38,6 @@ _FOREIGN = frozenset(
 )
 _SHARE = 10  # of words to one of these
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
-_SAYING = frozenset(
-    "add adds added answer answers answered argue argues ask asks asked assert asserts asserted "
-    "claim claims complain complains complained conclude concludes cry cried declare declares "
-    "declared explain explains insist insists insisted note notes promise promised quote quotes "
-    "quoted read reads remark remarked reply replied report reports say says shout shouted speak "
-    "spoke state states tell tells told warn warns warned write writes wrote".split()
-)
 _QUOTES = frozenset('"“‘«„')
 # Content words of a fact; very short ones are close to too many questions for dense retrieval.
 _MIN_WORDS = 4
@@ -136,6 +129,9 @@ def _are_sentences(whole: Tree, parts: Sequence[Tree], *, has_colon: bool) -> bo
     """
     if not parts or any(map(_announces, parts)) or not all(map(_is_clause, parts)):
         return False
+    reported = [part for part in parts[:-1] if part.child(part.root, "ccomp") is not None]
+    if any(map(_speaks, reported)):
+        return False  # "She said that it was late; the shop was closed"
     if has_colon and (any(map(_speaks, parts[:-1])) or not _agree(whole, parts)):
         return False
     return not any(map(_rests_on_others, parts[1:]))
@@ -143,7 +139,7 @@ def _are_sentences(whole: Tree, parts: Sequence[Tree], *, has_colon: bool) -> bo
 
 def _speaks(tree: Tree) -> bool:
     """Return whether a clause says that somebody says something."""
-    return tree.lower[tree.root] in LEXICON["said"] | _SAYING
+    return tree.lower[tree.root] in SAYING
 
 
 def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:

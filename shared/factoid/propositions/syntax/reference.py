@@ -51,6 +51,7 @@ _WOMEN = frozenset(
     "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife "
     "woman".split()
 )
+_PLURAL_PEOPLE = frozenset({"people", "men", "women", "children", "individual", "other"})
 _VAGUE = frozenset(
     "day man name number people person place set thing time value way woman word year".split()
 )
@@ -467,6 +468,10 @@ class Discourse:
                 self.objects |= many
                 self.object |= not many
 
+        for person in tree.subtree(head):
+            is_person = tree.lower[person].removesuffix("s") in PEOPLE | _PLURAL_PEOPLE
+            if tree.tags[person] == "NNS" and is_person and tree.deps[person] not in _SUBJECT:
+                self.objects = True  # "There are lamps for guests. They …"
         for code in tree.subtree(head):
             # "It is done in `step()`. It's called by …": the code may be meant.
             if tree.words[code].startswith("`") and tree.deps[code] in ("obl", "obl:agent"):

@@ -42,6 +42,8 @@ _LOCAL = frozenset(
 )  # not before people
 
 
+_BARE = frozenset({"det", "punct", "appos", "case", "cop"})  # relations of no description
+_BEFORE_ROLES = frozenset({"by", "of", "to", "from", "'s"})
 _NEXT = frozenset("followed preceded accompanied joined coupled combined along".split())
 # What leads to examples, of which the last words of a list may be one.
 _INTRODUCTIONS = frozenset("including includes include e.g. eg namely especially like".split())
@@ -369,6 +371,12 @@ def _apposition(
         return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
         return None  # "in the case of a device, Ubuntu Server"
+    if reverse and not tree.has_word(tree.all(noun, "case", "mark"), _BEFORE_ROLES):
+        if tree.child(noun, "case", "mark") is not None:
+            return None  # "created, with her approval, the Office of Roads"
+    is_bare = all(tree.deps[other] in _BARE for other in tree.children[role])
+    if reverse and is_bare and determiner(tree, role) == "the":
+        return None  # "the capital, Calcutta": of what?
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
         return None  # "After his death, Stalin …": the name is the subject of the next words
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):

@@ -584,7 +584,7 @@ class _Splitter:
     def _is_time(self, adverbial: int) -> bool:
         """Return whether an adverbial says when something was, as in "In May, …"."""
         tree = self.tree
-        if tree.deps[adverbial] in ("advmod", "advcl", "obl:unmarked"):
+        if tree.deps[adverbial] in ("advmod", "obl:unmarked"):
             return True
         named = LEXICON["times"] | LEXICON["periods"] | _PERIODS
         phrase = tree.subtree(adverbial)
@@ -786,7 +786,7 @@ def _speaks_of_others(tree: Tree) -> bool:
     Such is "others need a filter"; "most of the pumps need a filter" is not.
     """
     for head, subject in enumerate(tree.subjects):
-        if subject is None or tree.deps[head] not in ("conj", "advcl", "parataxis"):
+        if subject is None or tree.deps[head] not in ("ROOT", "conj", "advcl", "parataxis"):
             continue
         if is_stand_in(tree, subject):
             return True

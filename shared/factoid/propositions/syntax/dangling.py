@@ -33,8 +33,8 @@ _AT_HAND = frozenset(
 # Nouns that say nothing without what they belong to: "two weaknesses are known".
 _RELATIONAL = frozenset(
     "% advantage aim benefit cause consequence difference disadvantage drawback example exception "
-    "goal half limitation majority member minority percent purpose quarter reason remainder rest "
-    "strength third weakness".split()
+    "goal half limitation majority max maximum member minimum minority percent purpose quarter "
+    "reason remainder rest strength third weakness".split()
 )
 _DETERMINERS = frozenset({"det", "det:predet", "amod"})
 _COMPLEMENTS = ("nmod", "nmod:poss", "acl", "acl:relcl", "obl")
@@ -56,10 +56,12 @@ def dangles(
             continue
         if _is_nameless_subject(tree, token, present, written, head):
             return True
-        if not _refers(tree, token) or _is_named(tree, token, present, written):
+        if not _refers(tree, token):
             continue
-        if tree.heads[token] == head and tree.deps[token] in ("obj", "iobj"):
-            return True  # "Critics praised it."
+        if _is_object_of(tree, token, head):
+            return True  # "Critics praised it.", "She has the right to end it."
+        if _is_named(tree, token, present, written):
+            continue
         missing = [other for other in others if other < token and other not in present]
         if any(_may_be(tree, other, token) for other in missing):
             return True
@@ -80,6 +82,15 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
         if _refers(tree, token) and not _is_named(tree, token, present, written):
             return True
     return False
+
+
+def begins_with_pronoun(tree: Tree, written: Collection[int]) -> bool:
+    """Return whether the subject of a clause is a pronoun that is not written out."""
+    present = range(len(tree.words))
+    unwritten = [token for token in present if token not in written]
+    return any(
+        _is_nameless_subject(tree, token, present, written, tree.root) for token in unwritten
+    )
 
 
 def _is_nameless_subject(
@@ -151,6 +162,8 @@ def _refers(tree: Tree, token: int) -> bool:
         return _points(tree, token) or (word == "such" and tree.lower[token - 1] == "as")
     if word == "there":
         return tag == "RB"
+    if word == "other":
+        return tree.lower[token - 1] == "the"  # "the other half"
     if word == "so":
         return tree.lower[token - 1] in _DO and token > 0
     if word in _NOT_NAMED:
@@ -183,9 +196,23 @@ def _points(tree: Tree, token: int) -> bool:
         singular = tree.lower[noun].removesuffix("s")
         is_of_today = word in ("this", "these") and tree.lower[noun] in LEXICON["periods"]
         is_title = tree.tags[noun] in PROPER and word in ("this", "these")  # "this Agreement"
-        return singular not in _AT_HAND and not is_of_today and not is_title
+        is_at_hand = singular in _AT_HAND and word in ("this", "these")
+        return not (is_at_hand or is_of_today or is_title)
     is_described = tree.child(token, "acl:relcl", "acl") is not None
     return word != "such" and not is_described
+
+
+def _is_object_of(tree: Tree, token: int, head: int) -> bool:
+    """Return whether a pronoun is an object in a main clause, or in an infinitive of it."""
+    is_pronoun = tree.lower[token] in _PERSONAL and tree.tags[token] == "PRP"
+    if not is_pronoun or tree.deps[token] in SUBJECT:
+        return False
+    holder = tree.heads[token]
+    while holder != head and tree.heads[holder] != holder:
+        if tree.is_clause(holder) or tree.deps[holder] in ("advcl", "acl:relcl"):
+            return False
+        holder = tree.heads[holder]
+    return holder == head
 
 
 def _is_filler(tree: Tree, token: int) -> bool:

@@ -59,7 +59,7 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         return True
     for items, present in zip(statements, presents, strict=True):
         torn = any(not group.isdisjoint(present) and not group <= present for group in groups)
-        if torn or not _has_predicate(tree, items, present):
+        if torn or _lacks_reported_verb(tree, present) or not _has_predicate(tree, items, present):
             return True
         if _ends_early(tree, items):
             return True
@@ -164,6 +164,16 @@ def _groups(tree: Tree) -> list[set[int]] | None:
 
 def _is_joint(mark: str) -> bool:
     return mark.isalnum() or mark in _JOINTS
+
+
+def _lacks_reported_verb(tree: Tree, present: set[int]) -> bool:
+    """Return whether no verb follows "that", as in "He said that half the schools"."""
+    for token in present:
+        if tree.lower[token] == "that" and tree.tags[token] == "IN":
+            after = [other for other in present if other > token]
+            if not tree.has_tag(after, VERB | {"MD"}):
+                return True
+    return False
 
 
 def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:

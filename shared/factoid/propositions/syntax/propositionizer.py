@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
-from factoid.propositions.syntax.dangling import refers_back
+from factoid.propositions.syntax.dangling import begins_with_pronoun, refers_back
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
@@ -38,6 +38,7 @@ _FOREIGN = frozenset(
 )
 _SHARE = 10  # of words to one of these
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
+_IF = frozenset({"if", "unless", "when", "whenever"})
 _QUOTES = frozenset('"“‘«„')
 # Content words of a fact; very short ones are close to too many questions for dense retrieval.
 _MIN_WORDS = 4
@@ -132,6 +133,8 @@ def _are_sentences(whole: Tree, parts: Sequence[Tree], *, has_colon: bool) -> bo
     reported = [part for part in parts[:-1] if part.child(part.root, "ccomp") is not None]
     if any(map(_speaks, reported)):
         return False  # "She said that it was late; the shop was closed"
+    if has_colon and any(tree.has_word(range(len(tree.words)), _IF) for tree in parts[:-1]):
+        return False  # "If it rains, we go home: the boat has no roof"
     if has_colon and (any(map(_speaks, parts[:-1])) or not _agree(whole, parts)):
         return False
     return not any(map(_rests_on_others, parts[1:]))
@@ -169,7 +172,8 @@ def _rests_on_others(tree: Tree) -> bool:
 def _name_what_they_mean(parts: Sequence[Tree], discourse: Discourse) -> bool:
     """Return whether each part of a sentence can be understood without those before it."""
     reader = deepcopy(discourse)
-    reader.read(parts[0])
+    if begins_with_pronoun(parts[0], reader.read(parts[0]).keys()):
+        return False
     return not any(refers_back(part, reader.read(part).keys()) for part in parts[1:])
 
 

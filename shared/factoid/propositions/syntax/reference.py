@@ -91,7 +91,7 @@ _ALSO_THINGS = frozenset(
 )
 _RELATIONAL = frozenset(
     "advantage aim benefit difference exception goal idea intent point problem purpose reason rest "
-    "responsibility result role".split()
+    "responsibility result role usage use".split()
 )
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
@@ -673,6 +673,18 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
     return tree.tags[phrase[-1] + 1 : phrase[-1] + 2] in ([tag] for tag in _GO_ON_FROM_NOUNS)
 
 
+def _holds_object(tree: Tree, phrase: Sequence[int]) -> bool:
+    """Return whether an article stands within a phrase: "Hides the window" is no noun phrase."""
+    for token in phrase[1:]:
+        if tree.lower[token] in ("the", "a", "an") and tree.tags[token - 1] not in (
+            "IN",
+            "TO",
+            "CC",
+        ):
+            return True
+    return False
+
+
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
     second = tree.tags[phrase[0] + 1] if len(phrase) > 1 else ""
@@ -683,6 +695,8 @@ def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
             tree.tags[token] in VERB and tree.deps[token] != "amod"
         ):
             return True
+    if _holds_object(tree, phrase):
+        return True
     if tree.tags[phrase[0]] in ("IN", "TO") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):

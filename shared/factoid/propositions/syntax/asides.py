@@ -371,9 +371,9 @@ def _apposition(
         return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
         return None  # "in the case of a device, Ubuntu Server"
-    if reverse and not tree.has_word(tree.all(noun, "case", "mark"), _BEFORE_ROLES):
-        if tree.child(noun, "case", "mark") is not None:
-            return None  # "created, with her approval, the Office of Roads"
+    cases = tree.all(noun, "case", "mark")
+    if reverse and cases and not tree.has_word(cases, _BEFORE_ROLES):
+        return None  # "created, with her approval, the Office of Roads"
     is_bare = all(tree.deps[other] in _BARE for other in tree.children[role])
     if reverse and is_bare and determiner(tree, role) == "the":
         return None  # "the capital, Calcutta": of what?

@@ -264,6 +264,9 @@ class _Splitter:
         if is_compared and "than" not in tree.lower[head : phrase[0]]:
             return tree.has_word(phrase, ("than",))
         last = [token for token in phrase if tree.is_word(token)][-1]
+        is_base = tree.tags[joined] in ("VB", "VBP") and not tree.auxiliaries[joined]
+        if is_base and "to" in tree.lower[max(head, phrase[0] - 3) : phrase[0]]:
+            return True  # "can be used to read and print": which verb?
         is_number = tree.tags[last] == "CD" and tree.tags[last - 1] == "IN"
         return is_number and len(tree.words[last]) < 4
 
@@ -598,6 +601,9 @@ class _Splitter:
         """
         tree = self.tree
         subject = tree.subjects[joined]
+        is_base = tree.tags[joined] in ("VB", "VBP") and not tree.auxiliaries[joined]
+        if is_base and subject is not None and tree.lower[subject] in LEXICON["periods"]:
+            return True  # "and three days leave": a noun
         for child in tree.all(joined, "obl", "obl:unmarked", "obj", "dislocated"):
             is_bare = tree.child(child, "case") is None and tree.tags[child] in ("NN", "NNS")
             is_first = subject is not None and child < subject

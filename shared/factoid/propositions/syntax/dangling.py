@@ -22,7 +22,8 @@ _DEMONSTRATIVES = frozenset("this that these those".split())
 _SUBJECT_PRONOUNS = frozenset("he she it they".split()) | _DEMONSTRATIVES
 WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
 _DO = frozenset("do does did done doing".split())
-_NOT_NAMED = frozenset("one ones former latter".split())
+_NEVER_NAMED = frozenset({"so", "such", "others", "former", "latter"})
+_NOT_NAMED = frozenset("one ones others former latter".split())
 # "This agreement" is the one that says so, and "this year" the one of the text.
 _AT_HAND = frozenset(
     "act addendum agreement amendment annex appendix article book chapter clause contract course "
@@ -58,6 +59,8 @@ def dangles(
             return True
         if not _refers(tree, token):
             continue
+        if tree.lower[token] in POSSESSIVES and _has_rival(tree, token, others):
+            return True
         if _is_object_of(tree, token, head):
             return True  # "Critics praised it.", "She has the right to end it."
         if _is_named(tree, token, present, written):
@@ -167,10 +170,13 @@ def _refers(tree: Tree, token: int) -> bool:
     if word == "so":
         return tree.lower[token - 1] in _DO and token > 0
     if word in _NOT_NAMED:
-        if word == "one" and tree.child(token, "det", "amod") is None:
+        is_subject = tree.deps[token] in SUBJECT
+        if word == "one" and is_subject and tree.child(token, "det", "amod") is None:
             return False  # "one may add a second line"
+        if word == "one" and tree.child(token, "nmod") is not None:
+            return False  # "one of the lines"
         follows = tree.tags[token + 1 : token + 2]
-        return tag in ("NN", "NNS", "JJ", "CD") and (not follows or follows[0] not in NOUN)
+        return tag in ("NN", "NNS", "JJ", "CD", "PRP") and (not follows or follows[0] not in NOUN)
     return False
 
 
@@ -205,6 +211,8 @@ def _points(tree: Tree, token: int) -> bool:
 def _is_object_of(tree: Tree, token: int, head: int) -> bool:
     """Return whether a pronoun is an object in a main clause, or in an infinitive of it."""
     is_pronoun = tree.lower[token] in _PERSONAL and tree.tags[token] == "PRP"
+    is_bare = tree.child(token, "det", "amod") is None
+    is_pronoun |= tree.lower[token] == "one" and is_bare
     if not is_pronoun or tree.deps[token] in SUBJECT:
         return False
     holder = tree.heads[token]
@@ -213,6 +221,19 @@ def _is_object_of(tree: Tree, token: int, head: int) -> bool:
             return False
         holder = tree.heads[holder]
     return holder == head
+
+
+def _has_rival(tree: Tree, token: int, others: Iterable[int]) -> bool:
+    """Return whether a possessive may mean an object that is left behind, and not the subject.
+
+    It may in "She leads the firm, and writes its letters".
+    """
+    for other in others:
+        if other < token and tree.deps[other] == "obj" and _may_be(tree, other, token):
+            determiners = tree.all(other, "det")
+            if tree.tags[other] in PROPER or tree.has_word(determiners, ("the", "this", "that")):
+                return True
+    return False
 
 
 def _is_filler(tree: Tree, token: int) -> bool:
@@ -274,7 +295,7 @@ def _is_barred(tree: Tree, noun: int, token: int) -> bool:
     while tree.deps[noun] == "conj" and tree.tags[tree.heads[noun]] in NOUN:
         noun = tree.heads[noun]
     word = tree.lower[token]
-    if word in ("so", "such") and tree.deps[token] not in _DETERMINERS:
+    if word in _NEVER_NAMED and tree.deps[token] not in _DETERMINERS:
         return True  # "have not done so": it is something that is done
     if word not in _PERSONAL | _DEMONSTRATIVES and tree.deps[noun] in SUBJECT:
         return True  # "The author died there": "there" is no author

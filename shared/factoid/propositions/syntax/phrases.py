@@ -96,6 +96,10 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     whole = tree.subtree(noun)
     if not set(range(phrase[0], phrase[-1])) <= set(whole):
         return []  # other words stand between its own
+    for token in range(phrase[0] + 1, phrase[-1]):
+        is_left_out = token not in phrase and token - 1 in phrase and tree.is_word(token)
+        if is_left_out and not tree.tags[token].startswith(("RB", "CC")):
+            return []  # "King David I of Scotland", without the number
     words = [tree.words[token] for token in phrase]
     if any(words.count(left) != words.count(right) for left, right in _BRACKETS):
         return []

@@ -43,6 +43,7 @@ _LOCAL = frozenset(
 
 
 _BARE = frozenset({"det", "punct", "appos", "case", "cop"})  # relations of no description
+_ORDINALS = frozenset("second third fourth fifth next another other same".split())
 _BEFORE_ROLES = frozenset({"by", "of", "to", "from", "'s"})
 _NEXT = frozenset("followed preceded accompanied joined coupled combined along".split())
 # What leads to examples, of which the last words of a list may be one.
@@ -365,8 +366,10 @@ def _apposition(
         return None
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
-    if not reverse and tree.tags[noun] not in PROPER and _has_inner_noun(tree, noun, child):
+    if tree.tags[noun] not in PROPER and _has_inner_noun(tree, noun, child):
         return None  # "the presence of salt, a mineral": either may be meant
+    if tree.has_word(tree.children[role], _ORDINALS):
+        return None  # "The plan has a third part, Oslo": of what?
     if reverse and tree.has_word(tree.subtree(child), ("and", "or")):
         return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:

@@ -116,6 +116,8 @@ def _is_nameless_subject(
     if _is_relational(tree, token):
         return _heads_statement(tree.heads[token], present, head)
     is_one = word in ("one", "ones") and tree.child(token, "det", "amod") is not None
+    if is_one and tree.deps[token] in SUBJECT:
+        return _heads_statement(tree.heads[token], present, head)
     is_within = word in _PERSONAL or (word in _DEMONSTRATIVES and tree.deps[token] == "nmod")
     if is_one or is_within:
         holder = _subject_of(tree, token)
@@ -281,6 +283,15 @@ def _may_be(tree: Tree, noun: int, token: int) -> bool:
     return True
 
 
+def _is_above(tree: Tree, head: int, token: int) -> bool:
+    """Return whether a token belongs to the phrase of a head."""
+    while tree.heads[token] != token:
+        token = tree.heads[token]
+        if token == head:
+            return True
+    return False
+
+
 def _name(tree: Tree, noun: int) -> list[int]:
     """Return the tokens of a name that are joined to its head."""
     parts = [noun, *tree.all(noun, "flat", "compound")]
@@ -299,6 +310,8 @@ def _is_barred(tree: Tree, noun: int, token: int) -> bool:
         return True  # "have not done so": it is something that is done
     if word not in _PERSONAL | _DEMONSTRATIVES and tree.deps[noun] in SUBJECT:
         return True  # "The author died there": "there" is no author
+    if tree.tags[token] != "PRP$" and _is_above(tree, noun, token):
+        return True  # "None of that"
     if tree.deps[noun] not in SUBJECT:
         # The described noun of "X, his son, …"
         return tree.tags[token] == "PRP$" and tree.deps[tree.heads[token]] == "appos"

@@ -9,6 +9,9 @@ These become statements of their own:
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
+A part that speaks of something that only another part names stays with it (`dangling`), unless the
+name is written out.
+
 Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a
 negation or of a phrase in front ("Until May, entry is free and parking costs EUR 2"), clauses whose
 verb is said elsewhere ("but printers are not"). Anything that no rule recognises stays in its

@@ -49,8 +49,9 @@ class SyntaxPropositionizer:
 
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become
     statements of their own, in the words of the passage (Dense X Retrieval, §2), unless one would
-    have fewer than four content words (nouns, verbs, adjectives, adverbs, numbers). A sentence that
-    does not parse as one is kept unchanged.
+    have fewer than four content words (nouns, verbs, adjectives, adverbs, numbers), or would speak
+    of what only another part names ("and it was sold"). A sentence that does not parse as one is
+    kept unchanged.
     """
 
     costly = False  # no model that may fail: what it leaves as it stands is no cause for a warning

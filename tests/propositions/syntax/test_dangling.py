@@ -112,6 +112,7 @@ def test_a_clause_is_judged_by_its_own_words() -> None:
 
 
 MORE_PRONOUNS = [
+    "The lamp of the hall is switched on by the guard, but in all other rooms you need a key.",
     "The budget of the guests is capped at 90 euros, but none of that is paid before May.",
     "The firm has several old pumps, and under the new rules the wrong one was repaired.",
     "The program has no end, but the owner reserves the right to change it at any time.",
@@ -240,6 +241,8 @@ def test_what_limits_both_verbs_is_repeated(sentence: str) -> None:
 
 
 SHARED = [
+    "After 4 p.m., the guests can use the small door, but the rest of the hotel will be closed.",
+    "The old oak is a tall tree that is common in Norway and that is able to feed many birds.",
     "The new desk can be used to package and print large books for the guests of the hotel.",
     "Members can take ten days of leave for a wedding, and three days leave for a funeral.",
     "In 1862, the town created, with the mayor's approval, the Office of Roads.",

@@ -148,6 +148,9 @@ def _relative(
         return None
     pronoun = pronouns[0]
     word = tree.lower[pronoun]
+    for other in tree.all(verb, "conj"):
+        if tree.has_word(tree.children[other], _RELATIVES):
+            return None  # "a plant that is green and that is eaten"
     if (
         word in ("who", "which", "that")
         and tree.child(pronoun, "case") is None

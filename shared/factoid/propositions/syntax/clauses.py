@@ -57,6 +57,7 @@ _TURNS = frozenset(
     "but yet later then after afterwards subsequently before until soon eventually finally "
     "now".split()
 )
+_CONTRASTS = frozenset({"but", "yet"})  # turn away from a time in stories only
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
 # What stands before a verb that shares the subject of another one, apart from adverbs and
 # auxiliaries, shows a wrong parse.
@@ -567,7 +568,8 @@ class _Splitter:
         has_time = False  # of its own, or it contrasts with the text before
         for token in phrase:
             word = tree.lower[token]
-            has_time |= word in _TURNS or (word.isdigit() and len(word) == 4)
+            is_turn = word in _TURNS and (word not in _CONTRASTS or tree.is_past(head))
+            has_time |= is_turn or (word.isdigit() and len(word) == 4)
         # Nor do adverbials reach a clause in another tense, or with an adverbial in front.
         if joined_subject is not None:
             if tree.deps[joined] == "parataxis":

@@ -168,7 +168,7 @@ def _refers(tree: Tree, token: int) -> bool:
     if word == "there":
         return tag == "RB"
     if word == "other":
-        return tree.lower[token - 1] == "the"  # "the other half"
+        return token > 0 and tree.lower[token - 1] in ("the", "all")  # "the other half"
     if word == "so":
         return tree.lower[token - 1] in _DO and token > 0
     if word in _NOT_NAMED:

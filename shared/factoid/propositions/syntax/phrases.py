@@ -227,7 +227,8 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 def is_quoted(tree: Tree, token: int) -> bool:
     """Return whether a token is in quotation marks, where somebody else is speaking."""
     before = "".join(tree.words[:token])
-    return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+    is_open = before.count("“") > before.count("”") or before.count("``") > before.count("''")
+    return is_open or before.count('"') % 2 == 1
 
 
 def is_stand_in(tree: Tree, subject: int) -> bool:

@@ -177,7 +177,7 @@ def test_prose(line):
         ),
         (
             "[10:02] Ann: hi\r\n12/03/2024, 10:03 - **Ben:** ho",
-            ["[10:02] Ann: hi", "12/03/2024, 10:03 - **Ben:** ho"],
+            ["Ann: hi", "**Ben:** ho"],
         ),
         (
             "Sizes\nWeight: 59 kg\nPower (max): 8 kW",

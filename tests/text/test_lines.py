@@ -103,3 +103,62 @@ def test_signs_dashed_numbers_and_outlines_start_units():
     outline = "1 Adults\n1.1 On Monday 12 euros\n2 Children\n2.1 On Monday 6 euros"
     assert sentences(outline) == outline.split("\n")
     assert len(sentences("It holds 1.5 litres and\n2 Cups of oil for each of\n3 Pumps.")) == 1
+
+
+MESSAGES = [
+    "[09:15] {}: {}",
+    "[9:15 AM] {}: {}",
+    "(09:15:22) {}: {}",
+    "[2024-05-01, 09:15:22] {}: {}",
+    "[2024-05-01T09:15:22Z] {}: {}",
+    "[5/1/24, 9:15:22\u202fAM] {}: {}",
+    "\u200e[01.05.24, 09:15:22] {}: {}",
+    "01/05/2024, 09:15 - {}: {}",
+    "2024-05-01 09:15 {}: {}",
+    "[Yesterday 9:15 PM] {}: {}",
+    "00:03:12 {}: {}",
+    "00:03:12.480\t{}: {}",
+    "09:15:22\t From {}: {}",
+]
+
+
+@pytest.mark.parametrize("form", MESSAGES)
+@pytest.mark.parametrize(
+    "speaker", ["Ana", "Bo van Dyk", "+49 170 1234567", "~Ana", "Анна", "安娜"]
+)
+def test_the_time_of_a_message_is_a_mark(form, speaker):
+    text = "\n".join(form.format(speaker, said) for said in ("We shipped it.", "The lid is on."))
+    assert sentences(text) == [f"{speaker}: We shipped it.", f"{speaker}: The lid is on."]
+    for start in line_starts(text):
+        assert ":" in text[start.mark : start.text]
+        assert text.startswith(f"{speaker}:", start.text)
+
+
+def test_a_message_may_go_on_in_further_lines_and_have_several_sentences():
+    text = "Chat\n[09:15] Ana: It is late. We go\nhome now.\n[09:16] <bo> fine with me"
+    assert sentences(text) == ["Chat", "Ana: It is late.", "We go\nhome now.", "<bo> fine with me"]
+
+
+def test_times_without_brackets_need_somebody_who_speaks_twice():
+    schedule = "09:15 Breakfast: eggs and bread.\n10:30 Tour: the old town."
+    assert line_starts(schedule) == []
+    chat = "09:15 Ana: We shipped it.\n09:16 Bob: Great.\n09:20 Ana: I am off."
+    assert sentences(chat) == ["Ana: We shipped it.", "Bob: Great.", "Ana: I am off."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[2024-05-01 09:15:22] ERROR: the disk is full",
+        "[09:15:22] warning: the lid is open",
+        "[09:15] the lamp: it is off",
+        "We met at 09:15 Ana: was late",
+        "[09:15] Ana came and went",
+        "09:15",
+        "[09:15]",
+        "[09:15] A report of the harbour master and all of his men: it was late",
+    ],
+)
+def test_other_times_stay(text):
+    assert line_starts(text) == []
+    assert sentences(text) == [text]

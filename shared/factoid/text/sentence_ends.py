@@ -163,11 +163,13 @@ def block_sentences(
     else:
         checked = _checked(splitter(text), len(text))
         ends = _outside(checked, protected)
+    marks = {line.text: line.mark for line in line_starts(text)}  # such as the time of a message
     spans: list[Span] = []
     begin = 0
     for end in [*ends, len(text)]:
         for start, stop in trim(text, begin, end):
-            if not is_bullet(text[start:stop]):
+            is_mark = start >= marks.get(end, end) or is_bullet(text[start:stop])
+            if not is_mark:
                 spans.append((start, stop))
         begin = end
     return spans

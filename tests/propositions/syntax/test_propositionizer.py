@@ -175,6 +175,15 @@ def test_calls_in_prose_keep_their_brackets() -> None:
     assert propositions("```\ndef f(): return 1 and 2\n```") == ["def f(): return 1 and 2"]
 
 
+def test_messages_of_a_chat_lose_their_time() -> None:
+    text = (
+        "[09:15] Ana: We shipped it.\n[09:16] Bob: Great, it arrived.\nThe lid of the box is red."
+    )
+    units = decompose(split_passages(Document(text)), SyntaxPropositionizer()).units
+    assert [unit.text for unit in units][:2] == ["Ana: We shipped it.", "Bob: Great, it arrived."]
+    assert [text[unit.start : unit.end] for unit in units] == [unit.text for unit in units]
+
+
 def test_threads_get_the_same_results() -> None:
     passages = split_passages(
         Document("Anna sang and danced. Bob, a baker, slept.\n\nEve was tall and left.", title="X")

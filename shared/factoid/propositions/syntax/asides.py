@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from factoid.propositions.syntax.headings import THINGS, entity_kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import agrees, copula, determiner, is_set_off, repeatable
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
@@ -41,6 +42,12 @@ _LOCAL = frozenset(
 )  # not before people
 
 
+_BARE = frozenset({"det", "punct", "appos", "case", "cop"})  # relations of no description
+_ORDINALS = frozenset("second third fourth fifth next another other same".split())
+_BEFORE_ROLES = frozenset({"by", "of", "to", "from", "'s"})
+_NEXT = frozenset("followed preceded accompanied joined coupled combined along".split())
+# What leads to examples, of which the last words of a list may be one.
+_INTRODUCTIONS = frozenset("including includes include e.g. eg namely especially like".split())
 _QUANTITIES = frozenset("all what whatever everything anything nothing most least".split())
 
 
@@ -111,6 +118,8 @@ def describe(
 
 def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     """Return whether a phrase is surely a participle of this noun, and says enough for a fact."""
+    if tree.lower[child] in _NEXT and is_set_off(tree, child):
+        return False  # "A is the first, followed by B"
     words = [token for token in tree.subtree(child) if tree.is_word(token)]
     start = tree.subtree(noun)[0]
     is_aside_itself = start > 0 and tree.words[start - 1] == ","
@@ -139,6 +148,9 @@ def _relative(
         return None
     pronoun = pronouns[0]
     word = tree.lower[pronoun]
+    for other in tree.all(verb, "conj"):
+        if tree.has_word(tree.children[other], _RELATIVES):
+            return None  # "a plant that is green and that is eaten"
     if (
         word in ("who", "which", "that")
         and tree.child(pronoun, "case") is None
@@ -280,6 +292,8 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     case = tree.child(noun, "case")
     if case is not None and tree.lower[case] in _LOCAL:
         return False
+    if tree.tags[noun] in PROPER and entity_kind(_written(tree, antecedent)) in THINGS:
+        return False  # "from the Soviet Union, who …"
     if tree.deps[noun] in ("conj", "appos"):
         return False  # "Anna, Bo and Carl, who …": all of them, perhaps
     others = tree.all(noun, "nmod")
@@ -292,6 +306,11 @@ def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> b
     return True
 
 
+def _written(tree: Tree, items: Sequence[Item]) -> str:
+    """Return the words of a phrase."""
+    return " ".join(tree.words[token] for token in items if isinstance(token, int))
+
+
 def _may_be_apposition(
     tree: Tree, head: int, noun: int, child: int, subject: Sequence[Item]
 ) -> bool:
@@ -302,6 +321,8 @@ def _may_be_apposition(
         _NOMINAL
     ):
         return False  # "(formerly, faults were ignored)", "(i.e. the valve)"
+    if _is_example(tree, head, child) or _has_role(tree, noun, child):
+        return False
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return False
@@ -348,10 +369,20 @@ def _apposition(
         return None
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
+    if tree.tags[noun] not in PROPER and _has_inner_noun(tree, noun, child):
+        return None  # "the presence of salt, a mineral": either may be meant
+    if tree.has_word(tree.children[role], _ORDINALS):
+        return None  # "The plan has a third part, Oslo": of what?
     if reverse and tree.has_word(tree.subtree(child), ("and", "or")):
         return None
     if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
         return None  # "in the case of a device, Ubuntu Server"
+    cases = tree.all(noun, "case", "mark")
+    if reverse and cases and not tree.has_word(cases, _BEFORE_ROLES):
+        return None  # "created, with her approval, the Office of Roads"
+    is_bare = all(tree.deps[other] in _BARE for other in tree.children[role])
+    if reverse and is_bare and determiner(tree, role) == "the":
+        return None  # "the capital, Calcutta": of what?
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
         return None  # "After his death, Stalin …": the name is the subject of the next words
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):
@@ -366,6 +397,32 @@ def _apposition(
     if not description:
         return None
     return Statement(items=[*subject, *description])
+
+
+def _has_inner_noun(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether another noun of its phrase stands between a noun and its apposition."""
+    return any(noun < inner < child for inner in tree.all(noun, "nmod"))
+
+
+def _is_example(tree: Tree, head: int, child: int) -> bool:
+    """Return whether a phrase may be one of some examples: "towns such as Oslo, a harbour, …"."""
+    for token in range(child - 1, -1, -1):
+        if tree.is_finite(token) or token == head:
+            return False
+        before = tree.lower[max(0, token - 1) : token + 1]
+        if before in (["such", "as"], ["for", "example"], ["for", "instance"]):
+            return True
+        if tree.lower[token] in _INTRODUCTIONS and tree.tags[token] != "VB":
+            return True
+    return False
+
+
+def _has_role(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether "as" stands before or behind a phrase: "his son, Hugh, as their duke"."""
+    phrase = tree.subtree(child)
+    around = [*range(noun + 1, _first_word(tree, child)), *phrase]
+    around += range(phrase[-1] + 1, min(phrase[-1] + 3, len(tree.words)))
+    return tree.has_word(around, ("as",))
 
 
 def _is_no_description(tree: Tree, noun: int, child: int) -> bool:

@@ -9,6 +9,9 @@ These become statements of their own:
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
+A part that speaks of something that only another part names stays with it (`dangling`), unless the
+name is written out.
+
 Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a
 negation or of a phrase in front ("Until May, entry is free and parking costs EUR 2"), clauses whose
 verb is said elsewhere ("but printers are not"). Anything that no rule recognises stays in its
@@ -24,13 +27,16 @@ from itertools import chain, pairwise
 from types import MappingProxyType
 
 from factoid.propositions.syntax.asides import ASIDES, describe
+from factoid.propositions.syntax.dangling import POSSESSIVES, dangles
 from factoid.propositions.syntax.doubt import is_doubtful, loses_negation
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
+    SAYING,
     agrees,
     content_words,
     copula,
+    is_quoted,
     is_stand_in,
     is_whole,
     nouns,
@@ -51,6 +57,7 @@ _TURNS = frozenset(
     "but yet later then after afterwards subsequently before until soon eventually finally "
     "now".split()
 )
+_CONTRASTS = frozenset({"but", "yet"})  # turn away from a time in stories only
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
 # What stands before a verb that shares the subject of another one, apart from adverbs and
 # auxiliaries, shows a wrong parse.
@@ -63,8 +70,11 @@ _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
 _PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
 _ADVISING = frozenset("recommend suggest advise propose require encourage".split())
 _NOUN_ENDINGS = ("er", "or", "ness", "tude", "ity", "ment", "tion", "sion", "ism", "ware", "acro")
+# Relations of what two verbs may share, as in "Anna wrote and sang a song".
+_SHAREABLE = ("obj", "obl", "obl:agent", "xcomp", "ccomp")
 _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
+_NO_CONJUNCTIONS = frozenset({"/", "plus", "vs", "vs.", "&"})  # of clauses
 # Tags before "and" where both verbs share what follows.
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})
 _BREAKS = (";", "–", "—", "--")  # behind a colon the propositionizer parses again
@@ -76,6 +86,14 @@ _ADVERBS = frozenset(
     "also then not n't n’t never still now often always only just so therefore thus even already "
     "soon hence too ever again later sometimes instead further rather either thereby typically "
     "otherwise almost yet perhaps".split()
+)
+_ASSUMING = frozenset(
+    "assuming provided providing supposing given granted depending considering".split()
+)
+_PERIODS = frozenset(
+    "age autumn beginning birth childhood century centuries day days death decade decades dynasty "
+    "end era evening fall first last later morning night period reign same season spring start "
+    "summer time times today war weekend winter youth".split()
 )
 _SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
 _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever", "until"})
@@ -179,7 +197,9 @@ class _Splitter:
                 if statement is None:
                     continue
                 if statement.items:
-                    self.statements.append([*statement.items])
+                    others = tokens(statement.items) - {*self.names}
+                    if not tree.has_word(others, POSSESSIVES):
+                        self.statements.append([*statement.items])
                     continue
                 about = statement.subject or list(chain.from_iterable(statement.swap.values()))
                 if self._is_worth(head, child, cut, subject, about):
@@ -194,6 +214,8 @@ class _Splitter:
                 if self._is_conditional(head, joined):
                     continue
                 limited = any(token not in cut for token in self._fronted(head, joined))
+                if self._may_be_reported(head, joined):
+                    continue
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
@@ -205,6 +227,8 @@ class _Splitter:
                     subject_head is not None and not agrees(tree, subject_head, joined)
                 ):
                     continue  # unclear, or attached to the wrong verb by the parser
+                if self._is_cut_short(head, joined):
+                    continue
                 if self._is_worth(head, joined, cut, subject, subject):
                     lead: list[int] = []
                     for token in self._fronted(head, joined):
@@ -217,11 +241,46 @@ class _Splitter:
                         lead.append(lead[-1] + 1)
                     self._split_off(joined, cut, [*lead, *subject, *opening])
 
+    def _may_be_reported(self, head: int, joined: int) -> bool:
+        """Return whether a clause may belong to what the one before it says.
+
+        It may in "She said that it was late and the shop was closed".
+        """
+        tree = self.tree
+        first = tree.subtree(joined)[0]
+        for clause in tree.all(head, "ccomp"):
+            if head < clause < first and tree.is_clause(clause):
+                is_said = tree.lower[head] in SAYING
+                return is_said or not self._follows_break(first)
+        return False
+
+    def _is_cut_short(self, head: int, joined: int) -> bool:
+        """Return whether a second verb says nothing alone, or less than beside the first one.
+
+        "He went to Spain, but failed" says what failed. In "is cheaper and lasts longer than wood"
+        and "within 20 days, and pays within 30" one of the verbs lacks words of the other.
+        """
+        tree = self.tree
+        phrase = tree.subtree(joined)
+        if tree.tags[joined] in VERB and content_words(tree, phrase, self.names) < 2:
+            return True
+        is_compared = tree.has_tag([head, *tree.children[head]], ("JJR", "RBR"))
+        if is_compared and "than" not in tree.lower[head : phrase[0]]:
+            return tree.has_word(phrase, ("than",))
+        last = [token for token in phrase if tree.is_word(token)][-1]
+        is_base = tree.tags[joined] in ("VB", "VBP") and not tree.auxiliaries[joined]
+        if is_base and "to" in tree.lower[max(head, phrase[0] - 3) : phrase[0]]:
+            return True  # "can be used to read and print": which verb?
+        is_number = tree.tags[last] == "CD" and tree.tags[last - 1] == "IN"
+        return is_number and len(tree.words[last]) < 4
+
     def _is_separable(self, head: int, joined: int) -> bool:
         """Return whether a conjunct states something on its own."""
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if tree.has_word(marks, _ALTERNATIVE) or tree.child(joined, "mark") is not None:
+            return False
+        if self._is_told(head, joined):
             return False
         if rests_on_clause_before(tree, joined):
             self.is_doubtful = True  # which of the clauses before it does it mean?
@@ -253,6 +312,13 @@ class _Splitter:
         before_head = [child for child in tree.children[head] if child < head]
         negated = tree.has_word(before_head, _NEGATION)
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
+
+    def _is_told(self, head: int, joined: int) -> bool:
+        """Return whether a clause is quoted, or stands behind a colon that leads to it."""
+        tree = self.tree
+        if ":" in tree.words[head : tree.subtree(joined)[0]]:
+            return True
+        return is_quoted(tree, joined) or is_quoted(tree, head)
 
     def _follows_break(self, first: int) -> bool:
         """Return whether a clause begins at a semicolon or a dash.
@@ -295,7 +361,7 @@ class _Splitter:
             return any(tree.child(other, "cc") is not None for other in later)
         cc = conjunctions[0]
         is_misread = tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s")
-        if tree.words[cc] == "/" or is_misread:
+        if tree.lower[cc] in _NO_CONJUNCTIONS or is_misread:
             return False  # a plural that was read as a verb
         if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
             return False  # "but since it is late – and dark – we stay"
@@ -411,7 +477,8 @@ class _Splitter:
             return False  # "but don't hesitate to ask"
         is_verb = tree.tags[head] in VERB or tree.is_finite(head)
         particles = [token for token in inner if tree.tags[token] == "RP"]
-        if is_verb and inner == particles and (particles or not self._is_someone(head)):
+        shares = tree.child(joined, *_SHAREABLE) is not None
+        if is_verb and inner == particles and (shares or particles or not self._is_someone(head)):
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
@@ -498,10 +565,11 @@ class _Splitter:
         if subject is None or conditions:
             return conditions
         phrase = tree.subtree(joined)
+        has_time = False  # of its own, or it contrasts with the text before
         for token in phrase:
             word = tree.lower[token]
-            if word in _TURNS or (word.isdigit() and len(word) == 4):
-                return []  # it has a time of its own, or contrasts with the text before
+            is_turn = word in _TURNS and (word not in _CONTRASTS or tree.is_past(head))
+            has_time |= is_turn or (word.isdigit() and len(word) == 4)
         # Nor do adverbials reach a clause in another tense, or with an adverbial in front.
         if joined_subject is not None:
             if tree.deps[joined] == "parataxis":
@@ -515,9 +583,21 @@ class _Splitter:
                 return []
         fronted = []
         for child in tree.all(head, *_ADVERBIALS, "advmod"):
-            if child < subject and not self._is_connective(child):
+            if child > subject or self._is_connective(child):
+                continue
+            if not has_time or not self._is_time(child):
                 fronted.append(child)
         return fronted
+
+    def _is_time(self, adverbial: int) -> bool:
+        """Return whether an adverbial says when something was, as in "In May, …"."""
+        tree = self.tree
+        if tree.deps[adverbial] in ("advmod", "obl:unmarked"):
+            return True
+        named = LEXICON["times"] | LEXICON["periods"] | _PERIODS
+        phrase = tree.subtree(adverbial)
+        has_digit = any(tree.words[token][0].isdigit() for token in phrase)
+        return has_digit or tree.has_word(phrase, named)
 
     def _is_conditional(self, head: int, joined: int) -> bool:
         """Return whether a clause with a subject of its own may hold only on a condition before it.
@@ -526,6 +606,9 @@ class _Splitter:
         """
         tree = self.tree
         subject = tree.subjects[joined]
+        is_base = tree.tags[joined] in ("VB", "VBP") and not tree.auxiliaries[joined]
+        if is_base and subject is not None and tree.lower[subject] in LEXICON["periods"]:
+            return True  # "and three days leave": a noun
         for child in tree.all(joined, "obl", "obl:unmarked", "obj", "dislocated"):
             is_bare = tree.child(child, "case") is None and tree.tags[child] in ("NN", "NNS")
             is_first = subject is not None and child < subject
@@ -575,6 +658,8 @@ class _Splitter:
         It then does not limit what the clause says.
         """
         tree = self.tree
+        if tree.lower[adverbial] in _ASSUMING:
+            return False
         if tree.deps[adverbial] == "advcl":
             mark = tree.child(adverbial, "mark")
             if mark is not None:
@@ -651,15 +736,20 @@ class _Splitter:
         before: Sequence[Item] = (),
         subject: Sequence[Item] = (),
     ) -> bool:
-        """Return whether a split leaves enough content words in both parts.
+        """Return whether a split leaves enough in both parts to understand each alone.
 
-        One part is the clause with what is `before` it.
+        Each has enough content words, and names what its pronouns mean. One part is the clause with
+        what is `before` it.
         """
-        rest = content_words(
-            self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names
-        )
-        part = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
-        return min(rest, part) >= self.min_words
+        tree = self.tree
+        rest: list[Item] = [*before, *tree.subtree(head, cut | {child})]
+        part: list[Item] = [*subject, *tree.subtree(child, cut)]
+        for items in (rest, part):
+            if content_words(tree, items, self.names) < self.min_words:
+                return False
+        if dangles(tree, rest, tokens(part), self.names, head):
+            return False
+        return not dangles(tree, part, tokens(rest), self.names, child)
 
     def _split_off(
         self,
@@ -707,7 +797,7 @@ def _speaks_of_others(tree: Tree) -> bool:
     Such is "others need a filter"; "most of the pumps need a filter" is not.
     """
     for head, subject in enumerate(tree.subjects):
-        if subject is None or tree.deps[head] not in ("conj", "advcl", "parataxis"):
+        if subject is None or tree.deps[head] not in ("ROOT", "conj", "advcl", "parataxis"):
             continue
         if is_stand_in(tree, subject):
             return True
@@ -729,6 +819,7 @@ def split_clauses(
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
     doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
     doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
+    doubtful |= tree.lower[0] in ("whether", "how", "why")  # a clause is the subject
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     is_split = len(splitter.statements) > 1
     doubtful |= _speaks_of_others(tree)

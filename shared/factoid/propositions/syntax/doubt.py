@@ -39,6 +39,11 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
             return True  # one of a name or of an abbreviation
     if not tree.is_clause(tree.root) and tree.tags[tree.root] not in ("VB", *PROPER):
         return True  # "This differs …", of which the verb was read as a noun
+    if "|" in tree.words:
+        return True  # a row of a table
+    has_subject = tree.subjects[tree.root] is not None or tree.child(tree.root, "expl") is not None
+    if tree.is_clause(tree.root) and not has_subject:
+        return True  # a finite verb has one
     for items in statements:
         words = [item for item in items if isinstance(item, int) and tree.is_word(item)]
         if words and tree.tags[words[-1]] == "IN":
@@ -54,7 +59,7 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         return True
     for items, present in zip(statements, presents, strict=True):
         torn = any(not group.isdisjoint(present) and not group <= present for group in groups)
-        if torn or not _has_predicate(tree, items, present):
+        if torn or _lacks_reported_verb(tree, present) or not _has_predicate(tree, items, present):
             return True
         if _ends_early(tree, items):
             return True
@@ -149,13 +154,26 @@ def _groups(tree: Tree) -> list[set[int]] | None:
         tags = tree.tags[left], tree.tags[right]
         joined = not tree.spaces[left] and _is_joint(first[-1]) and _is_joint(second[0])
         capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
-        if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
+        is_name = capitals and all(tag.startswith(_CONTENT) for tag in tags)
+        is_after_comma = left > 0 and tree.words[left - 1] == ","  # "Oslo, Norway 1990"
+        is_numbered = tags[0] in PROPER and second[0].isdigit() and not is_after_comma
+        if joined or is_name or is_numbered:  # "Resolution 43/53"
             groups.append({left, right})
     return None if open_marks else groups
 
 
 def _is_joint(mark: str) -> bool:
     return mark.isalnum() or mark in _JOINTS
+
+
+def _lacks_reported_verb(tree: Tree, present: set[int]) -> bool:
+    """Return whether no verb follows "that", as in "He said that half the schools"."""
+    for token in present:
+        if tree.lower[token] == "that" and tree.tags[token] == "IN":
+            after = [other for other in present if other > token]
+            if not tree.has_tag(after, VERB | {"MD"}):
+                return True
+    return False
 
 
 def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:

@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
+from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
+SAYING = LEXICON["said"] | frozenset(
+    "add adds added answer answers answered argue argues ask asks asked assert asserts asserted "
+    "claim claims complain complains complained conclude concludes cry cried declare declares "
+    "declared explain explains inform informs informed insist insists insisted note notes promise "
+    "promised quote quotes quoted read reads remark remarked reply replied report reports say "
+    "says shout shouted speak spoke state states tell tells told warn warned warns write writes "
+    "wrote".split()
+)
 _AUXILIARIES = frozenset(
     "am is are was were be been do does did have has had can could will would shall should may "
     "might must need".split()
@@ -87,6 +96,10 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     whole = tree.subtree(noun)
     if not set(range(phrase[0], phrase[-1])) <= set(whole):
         return []  # other words stand between its own
+    for token in range(phrase[0] + 1, phrase[-1]):
+        is_left_out = token not in phrase and token - 1 in phrase and tree.is_word(token)
+        if is_left_out and not tree.tags[token].startswith(("RB", "CC")):
+            return []  # "King David I of Scotland", without the number
     words = [tree.words[token] for token in phrase]
     if any(words.count(left) != words.count(right) for left, right in _BRACKETS):
         return []
@@ -209,6 +222,13 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
         finite |= is_finite
         length += len(text.split())
     return finite and length >= words and not _is_elliptic(tree, items)
+
+
+def is_quoted(tree: Tree, token: int) -> bool:
+    """Return whether a token is in quotation marks, where somebody else is speaking."""
+    before = "".join(tree.words[:token])
+    is_open = before.count("“") > before.count("”") or before.count("``") > before.count("''")
+    return is_open or before.count('"') % 2 == 1
 
 
 def is_stand_in(tree: Tree, subject: int) -> bool:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from itertools import islice
 from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
+from factoid.propositions.syntax.dangling import begins_with_pronoun, refers_back
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
+    SAYING,
     is_stand_in,
     rests_on_clause_before,
     stands_alone,
 )
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import SUBJECT, Tree, load_parser, tokenize
+from factoid.propositions.syntax.tree import SUBJECT, VERB, Tree, load_parser, tokenize
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 14  # raise when the same text may give other propositions
+VERSION = 15  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
@@ -35,6 +38,8 @@ _FOREIGN = frozenset(
 )
 _SHARE = 10  # of words to one of these
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
+_IF = frozenset({"if", "unless", "when", "whenever"})
+_QUOTES = frozenset('"“‘«„')
 # Content words of a fact; very short ones are close to too many questions for dense retrieval.
 _MIN_WORDS = 4
 
@@ -44,8 +49,9 @@ class SyntaxPropositionizer:
 
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become
     statements of their own, in the words of the passage (Dense X Retrieval, §2), unless one would
-    have fewer than four content words (nouns, verbs, adjectives, adverbs, numbers). A sentence that
-    does not parse as one is kept unchanged.
+    have fewer than four content words (nouns, verbs, adjectives, adverbs, numbers), or would speak
+    of what only another part names ("and it was sold"). A sentence that does not parse as one is
+    kept unchanged.
     """
 
     costly = False  # no model that may fail: what it leaves as it stands is no cause for a warning
@@ -93,13 +99,10 @@ class SyntaxPropositionizer:
                 discourse.begin_item()  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))
-            # Parts of a list are not sentences; parts with a verb and a subject each are.
             trees_to_split = [whole]
-            rest_on_others = (rests_on_clause_before(part, part.root) for part in parts[1:])
             asks = len(parts) > 1 and text.endswith("?")  # "You can choose: is it red or blue?"
-            ends = not asks and not any(map(_announces, parts))
-            agree = ":" not in text or _agree(whole, parts)
-            if agree and ends and parts and all(map(_is_clause, parts)) and not any(rest_on_others):
+            are_sentences = not asks and _are_sentences(whole, parts, has_colon=":" in text)
+            if are_sentences and _name_what_they_mean(parts, discourse):
                 trees_to_split = parts
             for tree in trees_to_split:
                 propositions += self._split(tree, text, discourse)
@@ -121,6 +124,28 @@ class SyntaxPropositionizer:
         return [text for text in texts if text]
 
 
+def _are_sentences(whole: Tree, parts: Sequence[Tree], *, has_colon: bool) -> bool:
+    """Return whether the parts of a sentence are clauses that say something on their own.
+
+    Parts of a list are not; parts with a verb and a subject each are.
+    """
+    if not parts or any(map(_announces, parts)) or not all(map(_is_clause, parts)):
+        return False
+    reported = [part for part in parts[:-1] if part.child(part.root, "ccomp") is not None]
+    if any(map(_speaks, reported)):
+        return False  # "She said that it was late; the shop was closed"
+    if has_colon and any(tree.has_word(range(len(tree.words)), _IF) for tree in parts[:-1]):
+        return False  # "If it rains, we go home: the boat has no roof"
+    if has_colon and (any(map(_speaks, parts[:-1])) or not _agree(whole, parts)):
+        return False
+    return not any(map(_rests_on_others, parts[1:]))
+
+
+def _speaks(tree: Tree) -> bool:
+    """Return whether a clause says that somebody says something."""
+    return tree.lower[tree.root] in SAYING
+
+
 def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:
     """Return whether the parse of a sentence shows the same clauses as those of its parts.
 
@@ -140,6 +165,19 @@ def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:
     return True
 
 
+def _rests_on_others(tree: Tree) -> bool:
+    """Return whether a part of a sentence says nothing without those before it."""
+    return tree.words[0] in _QUOTES or rests_on_clause_before(tree, tree.root)
+
+
+def _name_what_they_mean(parts: Sequence[Tree], discourse: Discourse) -> bool:
+    """Return whether each part of a sentence can be understood without those before it."""
+    reader = deepcopy(discourse)
+    if begins_with_pronoun(parts[0], reader.read(parts[0]).keys()):
+        return False
+    return not any(refers_back(part, reader.read(part).keys()) for part in parts[1:])
+
+
 def _is_english(tree: Tree) -> bool:
     """Return whether a sentence is English, as far as its small words show."""
     foreign = sum(word in _FOREIGN for word in tree.lower)
@@ -153,11 +191,11 @@ def _announces(tree: Tree) -> bool:
     """
     if len(tree.words) < _MIN_WORDS or tree.words[-1] == ":" or tree.lower[:2] == ["in", "case"]:
         return True
-    if tree.tags[-1] == "CD":
-        return True  # "District 1: Oslo"
+    if tree.tags[-1] == "CD" or tree.tags[-1] in VERB:
+        return True  # "District 1: Oslo", "The judge said: …"
     if tree.lower[-1].strip(".") in ("eg", "e.g", "i.e", "ie"):
         return True
-    return tree.tags[-1] in ("IN", "TO", "DT", "VBZ", "VBP") or "following" in tree.lower
+    return tree.tags[-1] in ("IN", "TO", "DT") or "following" in tree.lower
 
 
 def _is_clause(tree: Tree) -> bool:
@@ -211,10 +249,15 @@ def _sentences(passage: Unit) -> list[_Sentence]:
             sentences.append(_Sentence(text, [], begins))
             continue
         parts = [part for part in _BREAK.split(text) if part]
-        is_quoted = any(part.count('"') % 2 or part.count("`") % 2 for part in parts)
+        is_quoted = any(map(_is_quoted_in_part, parts))
         is_plain = all(part[0].isalnum() or part[0] in '`"“' for part in parts)
         if len(parts) < 2 or "(" in text or "[" in text or is_quoted or not is_plain:
             sentences.append(_Sentence(text, [text], begins))
         else:
             sentences.append(_Sentence(text, [text, *parts], begins))
     return sentences
+
+
+def _is_quoted_in_part(text: str) -> bool:
+    """Return whether a quotation begins or ends within a text, or code does."""
+    return bool(text.count('"') % 2 or text.count("`") % 2 or text.count("“") != text.count("”"))

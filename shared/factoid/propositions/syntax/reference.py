@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from factoid.propositions.syntax.dangling import WEATHER
 from factoid.propositions.syntax.headings import (
     HONORIFICS,
     PEOPLE,
@@ -27,6 +28,7 @@ from factoid.propositions.syntax.headings import (
     is_name,
 )
 from factoid.propositions.syntax.lexicon import LEXICON
+from factoid.propositions.syntax.phrases import is_quoted
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, load_parser, tokenize
 
@@ -49,10 +51,10 @@ _WOMEN = frozenset(
     "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife "
     "woman".split()
 )
+_PLURAL_PEOPLE = frozenset({"people", "men", "women", "children", "individual", "other"})
 _VAGUE = frozenset(
     "day man name number people person place set thing time value way woman word year".split()
 )
-_WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
 _CONTENT_CLAUSE = frozenset("that whether if how what why which who when where because".split())
 # Predicates whose "it" may stand for nothing if a clause or an infinitive follows.
 _IMPERSONAL = LEXICON["seem"] | LEXICON["easy"] | LEXICON["impersonal"]
@@ -89,7 +91,7 @@ _ALSO_THINGS = frozenset(
 )
 _RELATIONAL = frozenset(
     "advantage aim benefit difference exception goal idea intent point problem purpose reason rest "
-    "responsibility result role".split()
+    "responsibility result role usage use".split()
 )
 _QUANTIFIERS = frozenset(
     "any no each every either neither some another other most many few all".split()
@@ -192,7 +194,7 @@ class Discourse:
         holder = _subject_above(tree, index)
         if holder is None or (not possessive and holder != index):
             return None  # an object, or a possessive that the clause's own subject explains
-        if tree.heads[holder] != head or _is_expletive(tree, index) or _is_quoted(tree, index):
+        if tree.heads[holder] != head or _is_expletive(tree, index) or is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
         before = [token for token in tree.subtree(head) if token < index]
         nouns_before = [token for token in before if tree.tags[token] in NOUN]
@@ -308,7 +310,7 @@ class Discourse:
         ):
             return None
         bare = all(tree.deps[child] in ("det", "punct") for child in tree.children[noun])
-        if not bare or _is_quoted(tree, index):
+        if not bare or is_quoted(tree, index):
             return None
         # A warship is a ship, a cathedral city a city: the head of a compound names the kind.
         same = None  # what was last said to be such a thing
@@ -465,6 +467,15 @@ class Discourse:
                 many = tree.is_plural(rival)
                 self.objects |= many
                 self.object |= not many
+
+        for person in tree.subtree(head):
+            is_person = tree.lower[person].removesuffix("s") in PEOPLE | _PLURAL_PEOPLE
+            if tree.tags[person] == "NNS" and is_person and tree.deps[person] not in _SUBJECT:
+                self.objects = True  # "There are lamps for guests. They …"
+        for code in tree.subtree(head):
+            # "It is done in `step()`. It's called by …": the code may be meant.
+            if tree.words[code].startswith("`") and tree.deps[code] in ("obl", "obl:agent"):
+                self.object = True
 
         # What a clause ends with and tells more of: "It was written for Oslo, which has a bridge."
         for described in tree.subtree(head):
@@ -651,6 +662,8 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
     if any(tree.words[token] in ("[", "]", "(", ")", ",") for token in range(first, phrase[-1])):
         return True
     after = phrase[-1] + 1
+    if tree.tags[after : after + 1] == ["CD"] and tree.tags[phrase[-1]] in PROPER:
+        return True  # "The Heron X 200"
     if tree.tags[after : after + 1] in (["VBD"], ["VBN"]) and tree.lower[after + 1 : after + 2] == [
         "by"
     ]:
@@ -658,6 +671,18 @@ def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
     # "The low level API", of which "API" was read as something else, and "The first part describes
     # a bed", of which the verb was read as a noun
     return tree.tags[phrase[-1] + 1 : phrase[-1] + 2] in ([tag] for tag in _GO_ON_FROM_NOUNS)
+
+
+def _holds_object(tree: Tree, phrase: Sequence[int]) -> bool:
+    """Return whether an article stands within a phrase: "Hides the window" is no noun phrase."""
+    for token in phrase[1:]:
+        if tree.lower[token] in ("the", "a", "an") and tree.tags[token - 1] not in (
+            "IN",
+            "TO",
+            "CC",
+        ):
+            return True
+    return False
 
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
@@ -670,6 +695,8 @@ def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
             tree.tags[token] in VERB and tree.deps[token] != "amod"
         ):
             return True
+    if _holds_object(tree, phrase):
+        return True
     if tree.tags[phrase[0]] in ("IN", "TO") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
@@ -698,12 +725,6 @@ def _subject_above(tree: Tree, index: int) -> int | None:
     return None
 
 
-def _is_quoted(tree: Tree, index: int) -> bool:
-    """Return whether a token is in quotation marks, where somebody else is speaking."""
-    before = "".join(tree.words[:index])
-    return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
-
-
 def _is_expletive(tree: Tree, index: int) -> bool:
     """Return whether an "it" that is a subject may stand for nothing; true if in doubt."""
     if tree.lower[index] != "it":
@@ -716,7 +737,7 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return True
     if predicate in LEXICON["wished"] and "to" in words:
         return True  # "It is required to …"
-    if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
+    if predicate in WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
         return True  # "It makes reading easier" mostly means what was said before
     if predicate in ("look", "looks", "looked") and "like" in words[:4]:
         return True

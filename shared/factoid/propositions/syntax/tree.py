@@ -42,9 +42,9 @@ class Tree:
         self.lower = [word.lower() for word in self.words]
         self.spaces = [token.whitespace_ for token in doc]  # after each token
         self.source = "".join(map(add, self.words, self.spaces)).strip()  # the sentence
-        self.tags = [token.tag_ for token in doc]  # of the Penn Treebank
+        self.tags: list[str] = [token.tag_ for token in doc]  # of the Penn Treebank
         self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
-        self.heads = [token.head.i for token in doc]  # a root is its own head
+        self.heads: list[int] = [token.head.i for token in doc]  # a root is its own head
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
         self.subjects: list[int | None] = [None] * len(
             self.words

@@ -32,7 +32,8 @@ from benchmarks.ranking.corpora import Corpus, cut
 from benchmarks.ranking.measures import table
 from benchmarks.ranking.templates import NEAREST, TEMPLATES, with_nearest_heading
 from factoid import Document, SentenceTransformerEncoder, SyntaxPropositionizer, UnitStore, Weights
-from factoid.encode import EMBED_TEMPLATE, Encoder
+from factoid.encode import Encoder
+from factoid.heading_template import EMBED_TEMPLATE
 from factoid.store import GRANULARITIES
 from factoid.words import cut_words
 from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever

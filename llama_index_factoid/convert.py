@@ -83,7 +83,7 @@ _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
 _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
-# the same as `factoid.encode.EMBED_TEMPLATE`
+# the same as `factoid.heading_template.EMBED_TEMPLATE`
 _OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")
 
 # Keys that filters of LlamaIndex's own stores find beside a node's metadata.

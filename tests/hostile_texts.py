@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from factoid.context import pack_context
+from factoid.packing import pack_context
 from factoid.documents import clean, markdown_tables, read_layout, read_markdown, row_propositions
-from factoid.encode import with_heading
+from factoid.heading_template import with_heading
 from factoid.entities.articles.names import (
     NameKind,
     name_key,

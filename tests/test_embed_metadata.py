@@ -19,7 +19,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import MetadataMode
 
 from factoid import AnyGranularityRanker, Document, UnitStore
-from factoid.encode import with_heading, with_metadata
+from factoid.heading_template import with_heading, with_metadata
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder
 from langchain_factoid import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from factoid import Document, Granularity, Unit, UnitStore, pack_context
-from factoid.encode import EMBED_TEMPLATE, with_heading
+from factoid.heading_template import EMBED_TEMPLATE, with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer

@@ -12,7 +12,7 @@ import pytest
 from factoid import Document
 from factoid.cli.options import read_object
 from factoid.documents import read_layout
-from factoid.encode import with_heading
+from factoid.heading_template import with_heading
 from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError, shown
 from factoid.evaluate.citations import read_cited
 from factoid.files.lines import parse_json

@@ -15,7 +15,8 @@ from llama_index.core import Document as LlamaIndexDocument
 from llama_index.core import VectorStoreIndex
 
 from factoid import Document, SentenceTransformerEncoder, UnitStore
-from factoid.encode import SpanEncoder, encoded_text
+from factoid.encode import SpanEncoder
+from factoid.heading_template import encoded_text
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder

@@ -53,7 +53,7 @@ from factoid import (
     split_passages,
     split_sentences,
 )
-from factoid.encode import with_heading
+from factoid.heading_template import with_heading
 from factoid.sections import outline
 from factoid.text.plain_headings import Heading, Line
 

@@ -71,7 +71,8 @@ from factoid import (
     UnitStore,
     Weights,
 )
-from factoid.encode import EMBED_TEMPLATE, Vectors, with_heading
+from factoid.encode import Vectors
+from factoid.heading_template import EMBED_TEMPLATE, with_heading
 from factoid.propositions import decompose
 
 _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)

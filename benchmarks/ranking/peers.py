@@ -12,7 +12,8 @@ import numpy as np
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from factoid import Document, Granularity, Unit
-from factoid.encode import Encoder, Vectors, with_heading
+from factoid.encode import Encoder, Vectors
+from factoid.heading_template import with_heading
 
 
 @dataclass

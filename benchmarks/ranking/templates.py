@@ -44,7 +44,7 @@ from factoid import (
     UnitStore,
     Weights,
 )
-from factoid.encode import EMBED_TEMPLATE, with_heading
+from factoid.heading_template import EMBED_TEMPLATE, with_heading
 
 NEAREST = "nearest heading: {text}"
 TEMPLATES = (EMBED_TEMPLATE, "{text}", "{title}: {text}", NEAREST)

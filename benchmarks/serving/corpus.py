@@ -14,7 +14,8 @@ import numpy as np
 
 from benchmarks.store.real_vectors import augmented
 from factoid import Document, SentenceTransformerEncoder, Unit
-from factoid.encode import EMBED_TEMPLATE, Vectors, encoded_text
+from factoid.encode import Vectors
+from factoid.heading_template import EMBED_TEMPLATE, encoded_text
 from factoid.propositions import SyntaxPropositionizer, decompose, estimate
 from factoid.store.ingest import Recipe, assemble, split_document
 from factoid.units import Granularity

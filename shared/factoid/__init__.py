@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from factoid.context import pack_context
     from factoid.encode import SentenceTransformerEncoder
     from factoid.late_interaction import AnyGranularityRanker, PropCite
+    from factoid.packing import pack_context
     from factoid.propositions import (
         CachedPropositionizer,
         FlanT5Propositionizer,

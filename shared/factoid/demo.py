@@ -12,13 +12,13 @@ from textwrap import indent
 from typing import Any
 
 import factoid
-from factoid.context import pack_context
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
 from factoid.evaluate.rankings import judge, top_k_accuracy
 from factoid.files.readers import read_documents
 from factoid.late_interaction import CitedAnswer, PropCite
+from factoid.packing import pack_context
 from factoid.progress import tracked
 from factoid.propositions import Propositionizer, Report
 from factoid.ranking import Weights

@@ -23,18 +23,12 @@ from factoid.documents.document import KINDS as PART_KINDS
 from factoid.documents.document import PartKind
 from factoid.documents.read import Loaded, read_loaded
 from factoid.encode import (
-    EMBED_TEMPLATE,
     Encoder,
     TokenVectorEncoder,
     Vectors,
-    check_metadata_keys,
-    check_template,
     portable_name,
-    split_heading,
     to_matrix,
     token_vector_encoder,
-    with_heading,
-    with_metadata,
 )
 from factoid.entities.articles.own_documents import (
     BuildingKwargs,
@@ -95,6 +89,14 @@ from factoid.filters import (
     matches,
     parse_filter,
     too_deep,
+)
+from factoid.heading_template import (
+    EMBED_TEMPLATE,
+    check_metadata_keys,
+    check_template,
+    split_heading,
+    with_heading,
+    with_metadata,
 )
 from factoid.late_interaction import (
     AnyGranularityRanker,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from factoid import Document, Weights
-from factoid.encode import encoded_text
+from factoid.heading_template import encoded_text
 from factoid.errors import InvalidInputError
 from factoid.existing import ExistingStore, to_unit
 from factoid.existing.contract import DOCUMENT, GRANULARITY, KEYS

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode
 
-from factoid.encode import with_heading
+from factoid.heading_template import with_heading
 from factoid.split import split_passages
 from factoid.store import GRANULARITIES
 from factoid.units import Document as CoreDocument

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from factoid import Document, UnitStore, pack_context
-from factoid.encode import encoded_text
+from factoid.heading_template import encoded_text
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError
 from factoid.propositions import PromptContextualizer
 from factoid.propositions.contextualizer import CONTEXT

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from factoid import AnyGranularityRanker, Document, UnitStore
-from factoid.encode import SentenceTransformerEncoder, TokenVectorEncoder, encoded_text
+from factoid.encode import SentenceTransformerEncoder, TokenVectorEncoder
+from factoid.heading_template import encoded_text
 from factoid.errors import InvalidInputError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder

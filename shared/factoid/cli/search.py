@@ -66,8 +66,8 @@ def search(
     as_json: opts.AsJson = False,
 ) -> None:
     """Find the passages that answer a question, and the facts in them."""
-    from factoid.context import pack_context
     from factoid.files.readers import STDIN
+    from factoid.packing import pack_context
 
     options: dict[str, Any] = {
         "granularity": granularity,

@@ -15,8 +15,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import numpy as np
 
-from factoid.context import pack_context
-from factoid.encode import Encoder, Vectors, with_heading
+from factoid.encode import Encoder, Vectors
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.titles import TitleLinker
@@ -24,7 +23,9 @@ from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.forks import Exclusion, at_work
+from factoid.heading_template import with_heading
 from factoid.metadata import hit_fields
+from factoid.packing import pack_context
 from factoid.propositions import Propositionizer
 from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id, whole_number

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from factoid.context import pack_context
-from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, encoded_text, with_metadata
+from factoid.encode import Encoder, Vectors
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import exact_match, f1
 from factoid.evaluate.checks import Check, check_answers, check_questions, check_truncation
@@ -27,6 +26,8 @@ from factoid.evaluate.settings import Setting, check_settings, chunks, default_s
 from factoid.evaluate.vector_cache import VectorCache
 from factoid.files.atomic import write_file
 from factoid.files.lines import parse_json, read_whole
+from factoid.heading_template import EMBED_TEMPLATE, encoded_text, with_metadata
+from factoid.packing import pack_context
 from factoid.progress import tracked
 from factoid.propositions import Contextualizer, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from factoid.encode import EMBED_TEMPLATE, Encoder, with_heading
+from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
 from factoid.evaluate.rankings import top_k_accuracy
+from factoid.heading_template import EMBED_TEMPLATE, with_heading
 from factoid.inner_products import products
 from factoid.late_interaction import AnyGranularityRanker
 from factoid.sentences import sentence_spans

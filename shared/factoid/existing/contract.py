@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from factoid.encode import encoded_text
 from factoid.errors import StoreFormatError
+from factoid.heading_template import encoded_text
 from factoid.units import Document, Granularity, Unit, content_id
 
 PREFIX = "factoid_"
@@ -102,7 +102,7 @@ def unit_row(unit: Unit, passages: int, *, template: str, lists: bool = False) -
     Args:
         unit: The unit.
         passages: How many its document has.
-        template: What is written before its text, as in `factoid.encode.with_heading`.
+        template: What is written before its text, as in `factoid.heading_template.with_heading`.
         lists: Whether the store takes lists among flat metadata.
     """
     passage = unit.parent_id

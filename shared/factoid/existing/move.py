@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from factoid.encode import Vectors, encoded_text
+from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError
 from factoid.existing.collection import run
 from factoid.existing.contract import DOCUMENT, GRANULARITY, PART, StoredDocument, is_unit, to_unit
@@ -20,6 +20,7 @@ from factoid.existing.search import stored_documents
 from factoid.existing.store import ExistingStore
 from factoid.existing.write import put_documents
 from factoid.filters import All, Comparison, Operator
+from factoid.heading_template import encoded_text
 from factoid.progress import progress_bar
 from factoid.store.ingest import SplitDocument, lone_units, replace_documents
 from factoid.store.unit_store import UnitStore

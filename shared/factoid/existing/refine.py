@@ -11,20 +11,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from factoid.encode import (
-    EMBED_TEMPLATE,
-    Encoder,
-    TokenVectorEncoder,
-    encoded_text,
-    to_matrix,
-    token_vector_encoder,
-)
+from factoid.encode import Encoder, TokenVectorEncoder, to_matrix, token_vector_encoder
 from factoid.existing.collection import Get, Steps
 from factoid.existing.contract import DOCUMENT, PASSAGE, PASSAGES, Row, is_unit, row_id, to_unit
 from factoid.existing.loop import PER_CALL, every_row
 from factoid.existing.plan import Plan
 from factoid.existing.search import Answer, search, stored_documents
 from factoid.filters import Comparison, Operator
+from factoid.heading_template import EMBED_TEMPLATE, encoded_text
 from factoid.ranking import diverse_places
 from factoid.store import rerank, token_rerank
 from factoid.store.rerank import RerankCandidates, ranked_hits

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Encoder, TokenVectorEncoder, Vectors, to_matrix
+from factoid.encode import Encoder, TokenVectorEncoder, Vectors, to_matrix
 from factoid.errors import InvalidInputError, check_names
 from factoid.existing.collection import Collection, Question, Steps, arun, run
 from factoid.existing.contract import GRANULARITY, KEYS, Row
@@ -24,6 +24,7 @@ from factoid.existing.search import Answer, metadata_of, rows_by_id, stored_docu
 from factoid.existing.words import Passes, Words, load_words, save_words
 from factoid.existing.write import Writer, add, delete, verify
 from factoid.filters import Comparison, Condition, Filter, Operator, Tree, matches, to_condition
+from factoid.heading_template import EMBED_TEMPLATE
 from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache

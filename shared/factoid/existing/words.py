@@ -23,10 +23,10 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import encoded_text
 from factoid.existing.contract import DOCUMENT, METADATA, PASSAGE, Row, row_id, to_unit
 from factoid.files.arrays import read_arrays, write_arrays
 from factoid.files.atomic import HashingWriter, write_file
+from factoid.heading_template import encoded_text
 from factoid.vectors.lexical import LexicalIndex
 
 _BLOCK = 16_384  # texts that are indexed together

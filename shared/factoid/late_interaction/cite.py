@@ -291,7 +291,7 @@ class PropCite:
         citer = _AnswerCiter(self, passages)
         stretches = GrowingAnswer(answer).finish()
         citer.add_propositions(stretches)
-        sentences = tuple(map(citer.cite, stretches))
+        sentences = tuple(map(citer.cite_sentence, stretches))
         self.last_report = citer.report
         return CitedAnswer(sentences)
 
@@ -317,8 +317,8 @@ class PropCite:
         try:
             for chunk in chunks:
                 check_text(chunk, "chunk")
-                yield from map(citer.cite, growing.feed(chunk))
-            yield from map(citer.cite, growing.finish())
+                yield from map(citer.cite_sentence, growing.feed(chunk))
+            yield from map(citer.cite_sentence, growing.finish())
         finally:
             if isinstance(chunks, Generator):
                 chunks.close()
@@ -340,10 +340,10 @@ class PropCite:
                 check_text(chunk, "chunk")
                 for stretch in await asyncio.to_thread(growing.feed, chunk):
                     await encoding
-                    yield await asyncio.to_thread(citer.cite, stretch)
+                    yield await asyncio.to_thread(citer.cite_sentence, stretch)
             await encoding  # its errors are raised even if no sentence was cited
             for stretch in await asyncio.to_thread(growing.finish):
-                yield await asyncio.to_thread(citer.cite, stretch)
+                yield await asyncio.to_thread(citer.cite_sentence, stretch)
         finally:
             # Nobody may be waiting for it any more: it ends here, and its error was raised above.
             encoding.cancel()
@@ -439,7 +439,7 @@ class _AnswerCiter:
             sentence = units[proposition.parent_id].text
             self._propositions[sentence].append(proposition)
 
-    def cite(self, stretch: Stretch) -> CitedSentence:
+    def cite_sentence(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
         self.add_propositions([stretch])  # of a stream; those of a whole answer are there
         claims = self._claims(stretch)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Vectors, check_template, with_heading
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.heading_template import EMBED_TEMPLATE, check_template, with_heading
 from factoid.inner_products import products
 from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder

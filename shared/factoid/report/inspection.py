@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
 
-from factoid.context import pack_context
 from factoid.documents.boxes import LAYOUT, regions
 from factoid.documents.tables import Region
+from factoid.packing import pack_context
 from factoid.propositions.ground import Source, is_supported
 from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit

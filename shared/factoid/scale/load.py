@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from factoid.encode import EMBED_TEMPLATE, Vectors, bare_name, with_metadata
+from factoid.encode import Vectors, bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError, UnreadableFileError
 from factoid.existing import ExistingStore
 from factoid.existing.collection import run
 from factoid.existing.write import Writer, known_documents, put_documents
+from factoid.heading_template import EMBED_TEMPLATE, with_metadata
 from factoid.progress import Progress, progress_bar
 from factoid.scale.folders import Folder
 from factoid.scale.shards import Identity, Shard, read_shards

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from factoid.encode import EMBED_TEMPLATE, Vectors
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.heading_template import EMBED_TEMPLATE
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.contextualizer import CONTEXT, Contextualizer, checked_contexts
@@ -33,9 +34,9 @@ from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
 # Passages of one call of the propositionizer, and at which a batch of whole documents ends. A batch
 # is encoded and committed together.
-_BATCH = 256
+_BATCH_PASSAGES = 256
 # Documents whose digests are looked up together: as many as these, or as have these characters.
-_LOOKUP = 256
+_LOOKUP_DOCUMENTS = 256
 _LOOKUP_CHARACTERS = 1_000_000
 
 logger = logging.getLogger(__name__)
@@ -311,7 +312,7 @@ def _changed_batches(
     tally: _Tally,
     sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
-    """Yield the documents that are not stored as given, with about `_BATCH` passages at a time.
+    """Yield the documents that are not stored as given, with about `_BATCH_PASSAGES` passages at a time.
 
     Only these are split. Counts the others, and all that were read. Of equal ids the last one wins.
     """
@@ -338,7 +339,7 @@ def _changed_batches(
             batch[document.id] = SplitDocument(document, digest, split_document(document, recipe))
             digests[document.id] = digest
             size += len(batch[document.id].passages)
-            if size >= _BATCH:
+            if size >= _BATCH_PASSAGES:
                 yield list(batch.values())
                 batch = {}
                 size = 0
@@ -363,7 +364,7 @@ def _lookups(
             sources.note(document)
         lookup.append(document)
         characters += len(document.text)
-        if len(lookup) == _LOOKUP or characters >= _LOOKUP_CHARACTERS:
+        if len(lookup) == _LOOKUP_DOCUMENTS or characters >= _LOOKUP_CHARACTERS:
             yield lookup
             lookup = []
             characters = 0
@@ -407,8 +408,8 @@ def propositionizer_calls(
     There are no calls if the recipe has none.
     """
     if recipe.propositionizer is not None:
-        for start in range(0, len(passages), _BATCH):
-            yield passages[start : start + _BATCH], recipe.propositionizer
+        for start in range(0, len(passages), _BATCH_PASSAGES):
+            yield passages[start : start + _BATCH_PASSAGES], recipe.propositionizer
 
 
 def assemble(

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from factoid.encode import (
+from factoid.encode import Encoder, span_encoder
+from factoid.errors import InvalidInputError
+from factoid.heading_template import (
     EMBED_TEMPLATE,
-    Encoder,
     check_metadata_keys,
     check_template,
-    span_encoder,
     with_metadata,
 )
-from factoid.errors import InvalidInputError
 from factoid.ranking import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from factoid.encode import with_heading, with_metadata
 from factoid.errors import InvalidInputError
+from factoid.heading_template import with_heading, with_metadata
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.filter_wall import MIXED_PASSAGES, Wall
 from factoid.store.indexes.state import IndexState

@@ -68,10 +68,10 @@ def prepare_queries(
     condition = None
     if options.filter is not None:
         condition = to_condition(options.filter)
-    present: Sequence[Granularity] = store.granularities
-    if not options.granularity:
-        present = _granularities_with_vectors(store)
-    granularities = store.compared_granularities(options, present)
+    searchable: Sequence[Granularity] = store.granularities
+    if not options.granularity:  # a default never chooses a granularity without vectors
+        searchable = _granularities_with_vectors(store)
+    granularities = store.compared_granularities(options, searchable)
     k = whole_number("k", k)
     for text in texts or ():
         check_text(text, "query")
@@ -113,7 +113,7 @@ def _granularities_with_vectors(store: OpenedStore) -> Sequence[Granularity]:
     finest = min(store.granularities, key=FINEST_FIRST.index)
     state = store.indexes.states[finest]
     with store.connections.reading() as snapshot:
-        if state.generation == snapshot.generation and state.has_own:
+        if state.generation == snapshot.generation and state.has_vectors:
             return store.granularities
         present = []
         for granularity in snapshot.encoded_granularities():
@@ -139,6 +139,7 @@ def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) 
     """Return what the filter of the queries lets through; None without a filter."""
     if queries.condition is None:
         return None
+    # `prepare_queries` asked for it, since there is a filter.
     [mixed] = [state for state in states if state.name == MIXED_PASSAGES]
     return mixed.wall(snapshot, queries.condition)
 
@@ -159,7 +160,7 @@ def search_snapshot(
     # -- Rank, as rows --
     options = queries.options
     indexes = _query_indexes(queries, wall, snapshot, states)
-    highest = 1.0  # of words and cosines, which float32 may exceed
+    score_limit = 1.0  # what words and cosines are clipped to: float32 may exceed it
     if queries.vectors is None:
         rankings = _by_words(queries, indexes)
     else:
@@ -174,7 +175,7 @@ def search_snapshot(
         vectors = views[0].index.normalized_queries(queries.vectors)
         rankings = _by_vectors(queries, vectors, views, indexes, wall)
         if views[0].index.similarity is not Similarity.COSINE:
-            highest = math.inf  # inner products have no bound
+            score_limit = math.inf  # inner products have no bound
 
     # -- Choose among the ranked parents --
     least = options.min_score
@@ -189,7 +190,7 @@ def search_snapshot(
         rankings = diverse
 
     # -- Read what is shown --
-    return _hits(snapshot, rankings, options, highest, wall)
+    return _hits(snapshot, rankings, options, score_limit, wall)
 
 
 @dataclass(slots=True)
@@ -316,7 +317,7 @@ def _hits(
     snapshot: Snapshot,
     rankings: Sequence[Sequence[RankedParent]],
     options: SearchOptions,
-    highest: float,
+    score_limit: float,
     wall: Wall | None,
 ) -> list[list[Hit]]:
     """Return a hit for each ranked parent of each query.
@@ -340,8 +341,8 @@ def _hits(
                 unit = units[row]
             matches: tuple[Hit, ...] = ()
             if options.ranked_parents != "unit" or unit.granularity is Granularity.PASSAGE:
-                matches = _matches(parent, units, highest)
-            hit = Hit(unit, min(parent.score, highest), matches, parts=dict(parent.parts))
+                matches = _matches(parent, units, score_limit)
+            hit = Hit(unit, min(parent.score, score_limit), matches, parts=dict(parent.parts))
             if options.expand:
                 hit = with_neighbours(snapshot, hit, options.expand, wall)
             query_hits.append(hit)
@@ -408,7 +409,9 @@ def _shown_row(
     return parent.key
 
 
-def _matches(parent: RankedParent, units: Mapping[int, Unit], highest: float) -> tuple[Hit, ...]:
+def _matches(
+    parent: RankedParent, units: Mapping[int, Unit], score_limit: float
+) -> tuple[Hit, ...]:
     """Return the matches of a ranked parent, each text at one granularity only.
 
     A proposition may be equal to its sentence.
@@ -418,7 +421,7 @@ def _matches(parent: RankedParent, units: Mapping[int, Unit], highest: float) ->
     for row, score in parent.matches:
         unit = units[row]
         if first.setdefault(unit.text, unit.granularity) is unit.granularity:
-            matches.append(Hit(unit, min(score, highest)))
+            matches.append(Hit(unit, min(score, score_limit)))
     return tuple(matches)
 
 

@@ -17,8 +17,9 @@ from itertools import compress
 
 import numpy as np
 
-from factoid.encode import TokenVectorEncoder, Vectors, encoded_text, token_vector_encoder
+from factoid.encode import TokenVectorEncoder, Vectors, token_vector_encoder
 from factoid.errors import InvalidInputError
+from factoid.heading_template import encoded_text
 from factoid.inner_products import products
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.filter_wall import Wall

@@ -81,7 +81,7 @@ class UnitStore:
         embed_template: Template of the text that is encoded for a unit, such as "{title}: {text}",
             with keys of the metadata as further fields; None for the text alone. "auto" for the
             template that the store was filled with, else "{title} — {section}: {text}" (see
-            `factoid.encode.with_heading`). It does not apply to vectors from the caller.
+            `factoid.heading_template.with_heading`). It does not apply to vectors from the caller.
         late_chunking: Encode sentences and propositions in one pass with their passage, as means of
             its tokens' vectors (Günther et al., 2024), in place of one pass each: with propositions
             three fifths of the processor time of indexing. It needs an encoder that has
@@ -979,7 +979,7 @@ class UnitStore:
         contextualizer: Contextualizer | None = None,
         **options: Any,
     ) -> Recipe:
-        # Before anything is needlessly decomposed and encoded.
+        # Fail now, before anything is needlessly decomposed and encoded.
         self.opened.connections.check_writable()
         cached: Propositionizer | None = None
         if Granularity.PROPOSITION in self.granularities:

@@ -14,17 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import (
-    AsyncEncoder,
-    Encoder,
-    Vectors,
-    encoded_text,
-    placed_text,
-    seen_unit,
-    span_encoder,
-    to_matrix,
-)
+from factoid.encode import AsyncEncoder, Encoder, Vectors, span_encoder, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.heading_template import encoded_text, placed_text, seen_unit
 from factoid.split import sentences_in, visible_text
 from factoid.store.database.snapshot import INCOMPLETE, NO_DIGEST
 from factoid.store.opened import OpenedStore

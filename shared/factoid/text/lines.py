@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from factoid.text.messages import timed_messages
+
 # Of these, only the first row stands in running text as well, and needs white space behind it.
 _DASHES = "-–*+·‣∙"
 _BULLETS = "•●○◦◉■□▪▫◆◇►▶▸▹➢➤➔⁃❖❑❒\uf0a7\uf0b7\uf0d8\uf076\uf0fc\uf0be"
@@ -39,25 +41,6 @@ _NUMBER_AND_MARK = re.compile(r"\d[.)]")
 _NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?P<first>\S)")
 _ITEM_NUMBER = re.compile(
     r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5}|[IVX]{1,5})(?:[.)]|(?<=\d)-)[ \t]+(?=\S)"
-)
-# The time of a message, and who wrote it: "[09:15] Ana:", "5/1/24, 9:15 AM - Ana:"
-_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,3})?)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
-_DATE = r"(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|Today|Yesterday)(?:T|,?[ ])"
-_MESSAGE = re.compile(
-    rf"""^[^\S\n]*+(?P<time>\u200e?(?:
-          [\[(](?:{_DATE})?{_CLOCK}Z?[\])][^\S\n]*+(?:[-–][^\S\n]++)?
-        | (?P<dated>{_DATE}{_CLOCK}Z?)[^\S\n]++(?:[-–][^\S\n]++)?
-        | (?P<bare>{_CLOCK})[^\S\n]++(?:[-–][^\S\n]++)?
-      ))(?:From[ ])?+
-      (?P<speaker>[^\s:：\[\](){{}}|<>][^\n:：\[\]{{}}|<>]{{0,40}}(?=[:：]\s)
-        |<[^\s<>]{{1,30}}>(?=[ ]))""",
-    re.MULTILINE | re.VERBOSE,
-)
-_HAS_CLOCK = re.compile(r"\d:\d\d")
-_LONGEST_SPEAKER = 5  # words
-_LOG_LEVELS = frozenset(
-    "alert critical crit debug emerg err error fatal info notice severe trace verbose warn "
-    "warning".split()
 )
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _CHINESE = "零一二三四五六七八九"
@@ -98,39 +81,11 @@ def line_starts(text: str) -> Sequence[LineStart]:
     time of a message before the one who wrote it is a mark, too.
     """
     matches = list(_START.finditer(text))
-    starts = [*_numbers_in_line(text), *_bullets_in_line(text), *_messages(text)]
+    starts = [*_numbers_in_line(text), *_bullets_in_line(text)]
+    starts += [LineStart(time, speaker) for time, speaker in timed_messages(text)]
     if matches:
         starts += _starts_of_lines(text, matches)
     return sorted(set(starts))
-
-
-def _messages(text: str) -> list[LineStart]:
-    """Return where the messages of a chat begin that have a time before the speaker.
-
-    Such is "[09:15] Ana: We shipped it." A time without brackets and without a date may belong to a
-    schedule ("10:30 Tour: the old town"), unless somebody speaks twice.
-    """
-    if not _HAS_CLOCK.search(text):
-        return []
-    messages = [match for match in _MESSAGE.finditer(text) if _is_speaker(match["speaker"])]
-    speakers = [match["speaker"] for match in messages]
-    has_dialogue = len(set(speakers)) < len(speakers)
-    starts = []
-    for match in messages:
-        has_seconds = (match["bare"] or "").count(":") > 1
-        if match["bare"] is None or has_seconds or has_dialogue:
-            starts.append(LineStart(match.start("time"), match.start("speaker")))
-    return starts
-
-
-def _is_speaker(label: str) -> bool:
-    """Return whether a label may be somebody's name, and not the level of a line in a log."""
-    words = label.split()
-    first = words[0].lstrip("~@<")
-    is_name = first[:1].isupper() or first[:1] == "+" or label[0] in "<@~"
-    is_name = is_name or (first[:1].isalpha() and not first[:1].islower())
-    is_log = first.lower().rstrip(">") in _LOG_LEVELS
-    return is_name and not is_log and len(words) <= _LONGEST_SPEAKER
 
 
 def _starts_of_lines(text: str, matches: Sequence[re.Match[str]]) -> list[LineStart]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from factoid.encode import EMBED_TEMPLATE, Encoder
+from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.evaluate.datasets import DatasetQuestion
 from factoid.evaluate.vector_cache import VectorCache
+from factoid.heading_template import EMBED_TEMPLATE
 from factoid.progress import tracked
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from factoid.context import pack_context
 from factoid.dual_encoders import RETRIEVERS
-from factoid.encode import EMBED_TEMPLATE, Encoder
+from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import exact_match, has_answer_dpr
 from factoid.evaluate.datasets import DatasetQuestion
@@ -25,6 +24,8 @@ from factoid.evaluate.reproduce.tables import (
     new_table,
     published_table,
 )
+from factoid.heading_template import EMBED_TEMPLATE
+from factoid.packing import pack_context
 from factoid.propositions import Propositionizer
 from factoid.readers import Reader
 from factoid.split import WORDS

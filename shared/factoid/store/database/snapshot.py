@@ -16,15 +16,15 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import (
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
+from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
+from factoid.heading_template import (
     EMBED_TEMPLATE,
-    Vectors,
     check_metadata_keys,
     check_template,
     with_metadata,
 )
-from factoid.errors import InvalidInputError
-from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
 from factoid.metadata import KIND
 from factoid.ranking import LEXICAL, Columns
 from factoid.ranking.columns import starts_of_runs

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import Vectors, encoded_text
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.disk_errors import explain_disk_error
+from factoid.heading_template import encoded_text
 from factoid.progress import progress_bar
 from factoid.ranking import LEXICAL, Columns, Scale
 from factoid.store.database.records import DamagedRowError
@@ -93,7 +94,7 @@ class VectorBuilder:
         """
         if since is None or not self._caught_up(state, snapshot, since, progress=progress):
             self._build(state, snapshot, progress=progress)
-        state.has_own = snapshot.has_vectors(Granularity(state.name))
+        state.has_vectors = snapshot.has_vectors(Granularity(state.name))
         state.scale = None
         count = len(state.columns)
         if count:

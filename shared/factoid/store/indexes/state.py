@@ -37,7 +37,7 @@ class IndexState:
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
     # Of vectors: whether units of this granularity are in it, and not only others in their place.
-    has_own: bool = False
+    has_vectors: bool = False
     scale: Scale | None = None  # of the scores of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
     written: int | None = None  # the generation of its files on disk, if it has any

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, takewhile
 
-from factoid.encode import with_heading
+from factoid.heading_template import with_heading
 from factoid.units import Hit, Unit, whole_number
 from factoid.words import count_words, cut_words, stands_in
 

@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 _MODULES = {
-    "context": ("pack_context",),
     "encode": ("SentenceTransformerEncoder",),
     "late_interaction": ("AnyGranularityRanker", "PropCite"),
+    "packing": ("pack_context",),
     "ranking": ("Weights",),
     "split": ("split_passages", "split_sentences"),
     "store": ("UnitStore",),

@@ -312,7 +312,7 @@ def _changed_batches(
     tally: _Tally,
     sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
-    """Yield the documents that are not stored as given, `_BATCH_PASSAGES` or so at a time.
+    """Yield the documents that are not stored as given, some `_BATCH_PASSAGES` passages at a time.
 
     Only these are split. Counts the others, and all that were read. Of equal ids the last one wins.
     """

@@ -118,6 +118,13 @@ class FanOut:
             return None
         return False
 
+    def shortcoming(self, question: Question, limit: int, condition: Tree) -> str:
+        for shard in self.shards:
+            reason = shard.shortcoming(question, limit, condition)
+            if reason:
+                return reason
+        return ""
+
 
 def _names_parents(condition: Tree) -> bool:
     """Return whether a condition asks for the rows of some parents."""

@@ -15,7 +15,7 @@ from langchain_factoid import EncoderEmbeddings, MultiGranularRetriever
 
 HANDBOOK = [
     "Guests may stay for two nights. The warden has the keys, and lamps are lit at six.",
-    "The ferry leaves at noon and at five. Its captain, Ida Holm, has sailed since 1998.",
+    "The ferry leaves at noon and at five. The captain of the ferry is Ida Holm.",
 ]
 
 

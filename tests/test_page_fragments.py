@@ -227,7 +227,6 @@ RUN: dict[str, dict[str, int]] = {
     "store": {WHOLE: 11},
     "training": {f"{HERE}test_a_trained_model_and_engines": 1},
 }
-NOT_RUN = {"reference": "signatures, which a tool writes from the code"}
 # What a tool quotes in docs/production.md is run in its files, by tests/production.
 QUOTED = re.compile(r"^<!-- examples/production/\S+\.py: .* -->\n```python$", re.MULTILINE)
 
@@ -236,9 +235,6 @@ QUOTED = re.compile(r"^<!-- examples/production/\S+\.py: .* -->\n```python$", re
 def test_every_program_of_a_page_is_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     programs = len(re.findall(r"^\s*```py", text, re.MULTILINE)) - len(QUOTED.findall(text))
-    if page.stem in NOT_RUN:
-        assert programs
-        return
     tests = RUN.get(page.stem, {})
     assert sum(tests.values()) == programs, "run each program in a test, and count it above"
     for test in tests:

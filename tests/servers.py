@@ -49,12 +49,20 @@ class Running:
             return False
         return True
 
-    def wait_for(self, path, is_so):
-        """Wait until what all of many requests get is as expected."""
+    def wait_for(self, path, is_so, workers=1):
+        """Wait until so many workers have given the expected content, and return their processes.
+
+        Which worker gets a request is left to the system: of many requests at once, one worker may
+        get all, so each is known by the `process` in what it gives.
+        """
         end = time.monotonic() + LIMIT
+        ready = set()
         with ThreadPoolExecutor(8) as threads:
-            while not all(map(is_so, threads.map(self.get, [path] * 16))):
-                assert time.monotonic() < end, path
+            while len(ready) < workers:
+                assert time.monotonic() < end, (path, ready)
+                contents = threads.map(self.get, [path] * 16)
+                ready |= {content["process"] for content in contents if is_so(content)}
+        return ready
 
     def processes(self):
         """Return the server's process and its children."""

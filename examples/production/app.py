@@ -190,12 +190,13 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
 
     @app.get("/ready")
     def ready() -> dict[str, str | int]:
-        """Say that the store can be read, and which one it is.
+        """Say that the store can be read, which one it is, and which worker reads it.
 
         If it cannot, send no requests here.
         """
         with stores.borrow() as store:
-            return {"store": store.path.name if store.path else "", "units": len(store)}
+            name = store.path.name if store.path else ""
+            return {"store": name, "units": len(store), "process": os.getpid()}
 
     @app.get("/internal/stats")
     def stats() -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.production.served import SLOW
 from tests.production.service import FOLDER, TOKENS, filled, opened, stores
-from tests.servers import LIMIT, running
+from tests.servers import running
 from tests.volumes import read_only_mount
 
 SERVED = "tests.production.served:create_app"
@@ -61,13 +61,7 @@ def put(server, *documents):
 
 def processes(server, count):
     """Return the processes of all workers."""
-    end = time.monotonic() + LIMIT
-    seen = set()
-    with ThreadPoolExecutor(8) as threads:
-        while len(seen) < count:
-            assert time.monotonic() < end, seen
-            seen |= {content["process"] for content in threads.map(server.get, ["/live"] * 16)}
-    return seen
+    return server.wait_for("/live", lambda _: True, workers=count)
 
 
 SLOW_TOO = pytest.mark.parametrize(
@@ -149,7 +143,7 @@ def test_replicas_on_a_read_only_volume_follow_what_is_published(tmp_path, name)
             assert len(search(server, "Which town lies on hill 3?")) == 6
             filled(path, 9)
             newest = stores.publish(store.copy_to, folder)
-            server.wait_for("/ready", lambda ready: ready["store"] == newest.name)
+            server.wait_for("/ready", lambda ready: ready["store"] == newest.name, workers=2)
             assert len(search(server, "Which town lies on hill 3?")) == 9
 
 

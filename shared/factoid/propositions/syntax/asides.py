@@ -410,6 +410,8 @@ def _is_example(tree: Tree, head: int, child: int) -> bool:
         if tree.is_finite(token) or token == head:
             return False
         before = tree.lower[max(0, token - 1) : token + 1]
+        if before in (["for", "example"], ["for", "instance"]) and token == 1:
+            return tree.tags[tree.heads[child]] not in PROPER  # "For example, Ada, a nurse, …"
         if before in (["such", "as"], ["for", "example"], ["for", "instance"]):
             return True
         if tree.lower[token] in _INTRODUCTIONS and tree.tags[token] != "VB":

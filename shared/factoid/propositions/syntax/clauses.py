@@ -248,11 +248,21 @@ class _Splitter:
         """
         tree = self.tree
         first = tree.subtree(joined)[0]
+        if self._reports_by_itself(joined):
+            return False
         for clause in tree.all(head, "ccomp"):
             if head < clause < first and tree.is_clause(clause):
                 is_said = tree.lower[head] in SAYING
                 return is_said or not self._follows_break(first)
         return False
+
+    def _reports_by_itself(self, joined: int) -> bool:
+        """Return whether a clause says what its own subject says, as in "and Bo says that …"."""
+        tree = self.tree
+        if tree.subjects[joined] is None:
+            return False
+        reported = tree.all(joined, "ccomp")
+        return any(tree.has_word(tree.all(clause, "mark"), ("that",)) for clause in reported)
 
     def _is_cut_short(self, head: int, joined: int) -> bool:
         """Return whether a second verb says nothing alone, or less than beside the first one.

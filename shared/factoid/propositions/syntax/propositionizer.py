@@ -25,7 +25,7 @@ from factoid.propositions.syntax.tree import SUBJECT, VERB, Tree, load_parser, t
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 15  # raise when the same text may give other propositions
+VERSION = 16  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square

@@ -26,7 +26,39 @@ PRONOUNS = [
     "If it is, we will send the letter to the owner and keep a copy in the office.",
     "Two hundred guests took part in the survey, and two thirds want a larger pool.",
     "Many colours are available in the shop; some examples are red, green and grey.",
+    "Bergen is known for its old harbour, and the city has built forty wooden bridges.",
+    "Bergen is known for its old harbour; the city has built forty wooden bridges.",
+    "The old firm offered a million for the mill, but the offer was refused by the monks.",
+    "Two pumps of the mill broke in May, but the remaining pumps were able to carry on.",
+    "If you leave the house, the key is due at noon, unless it is May; then you may keep it.",
 ]
+
+
+MISREAD = [
+    "In May, the firm entered into an amended and restated contract with a bank in Oslo.",
+    "The monk was deeply hurt by this letter and destroyed most of the old film.",
+    "The old tale is referring to the use of vapours and chewing of bitter leaves in May.",
+    "Do you have good things to say, and you need time to think about what goes well?",
+    "The letter goes to the clerk (named in a list) -> the bank of the town -> the monks.",
+    "In organic chemistry, a hydrate is a compound formed by the addition of pure water.",
+]
+
+
+@pytest.mark.parametrize("sentence", MISREAD)
+def test_words_that_were_taken_for_other_ones_tear_nothing(sentence: str) -> None:
+    assert propositions(sentence) == [sentence]
+
+
+def test_a_time_in_front_holds_for_both_verbs_unless_the_second_has_one() -> None:
+    text = (
+        "By 1967, the old firm grew to forty shops in Norway, and had earned ten million crowns, and "
+        "by 1968, the old firm opened two shops in Sweden."
+    )
+    assert propositions(text) == [
+        "By 1967, the old firm grew to forty shops in Norway.",
+        "By 1967, the old firm had earned ten million crowns.",
+        "By 1968, the old firm opened two shops in Sweden.",
+    ]
 
 
 @pytest.mark.parametrize("sentence", PRONOUNS)

@@ -72,7 +72,7 @@ def describe(
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut, subject)
     relative = tree.deps[child] == "acl:relcl"
-    if _is_unclear(tree, head, noun, child):
+    if _is_unclear(tree, head, noun, child) or _leaves_bracket(tree, child):
         return None
     if not relative and tree.tags[child] != "VBN":
         return None
@@ -237,6 +237,16 @@ def _is_unclear(tree: Tree, head: int, noun: int, child: int) -> bool:
     first = min(tree.all(noun, "acl", "acl:relcl"), default=child)
     # "a tablet that keeps track of ids issued so far"
     return first < child and tree.child(child, "cc") is None
+
+
+def _leaves_bracket(tree: Tree, child: int) -> bool:
+    """Return whether words behind a bracket were read as part of the clause in it."""
+    phrase = tree.subtree(child)
+    opening = tree.words[max(0, phrase[0] - 1) : phrase[0] + 1]
+    closing = [token for token in phrase if tree.words[token] == ")"]
+    if "(" not in opening or not closing:
+        return False
+    return any(tree.is_word(token) for token in phrase if token > closing[0])
 
 
 def _may_mean_more(tree: Tree, head: int, noun: int, child: int) -> bool:

@@ -45,7 +45,7 @@ from factoid.propositions.syntax.phrases import (
     strip,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, tokens
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -100,6 +100,7 @@ _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever", "until"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
+_ARROWS = ("->", "=>", "→", "⇒")
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -201,9 +202,20 @@ class _Splitter:
                     if not tree.has_word(others, POSSESSIVES):
                         self.statements.append([*statement.items])
                     continue
+                if noun == head and self._openings(head):
+                    continue  # "In chemistry, X is a thing that …": what is said of X is limited
                 about = statement.subject or list(chain.from_iterable(statement.swap.values()))
                 if self._is_worth(head, child, cut, subject, about):
                     self._split_off(child, cut, statement.subject, swap=statement.swap)
+
+    def _openings(self, head: int) -> list[int]:
+        """Return the adverbials before a subject that say where, when or whether a clause holds."""
+        tree = self.tree
+        subject = tree.subjects[head]
+        if subject is None:
+            return []
+        openings = [child for child in tree.all(head, *_ADVERBIALS) if child < subject]
+        return [child for child in openings if not self._is_connective(child)]
 
     def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
@@ -370,6 +382,9 @@ class _Splitter:
             later = [other for other in conjuncts if other > joined]
             return any(tree.child(other, "cc") is not None for other in later)
         cc = conjunctions[0]
+        is_pair = cc > 1 and tree.tags[cc - 2] == "DT" and tree.lower[cc - 1].endswith("ed")
+        if is_pair and tree.tags[joined] in ("VBD", "VBN"):
+            return False  # "a revised and signed contract"
         is_misread = tree.tags[joined] == "VBP" and tree.lower[joined].endswith("s")
         if tree.lower[cc] in _NO_CONJUNCTIONS or is_misread:
             return False  # a plural that was read as a verb
@@ -500,6 +515,8 @@ class _Splitter:
         if is_base and tree.lower[head] in _ADVISING and "ing" in "".join(tree.lower[head:joined]):
             return False  # "We recommend opening a page for each and include the notes"
         word = tree.lower[joined]
+        if tree.tags[joined] == "VBG" and tree.lower[joined + 1 : joined + 2] == ["of"]:
+            return False  # "refers to vapours and chewing of leaves"
         if tree.tags[joined] == "VBG" and word in tree.lower[head + 1 : joined]:
             return False  # "telling it to open using a key, and using the handle"
         if is_base and word.endswith(_NOUN_ENDINGS) and word not in LEXICON["verbs like nouns"]:
@@ -547,6 +564,9 @@ class _Splitter:
         if tag == "VB" and tree.has_word(tokens(before), ("be", "been")):
             modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
             return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
+        is_passive = tree.child(head, "aux:pass") is not None
+        if is_passive and tag == "VBN" and tree.child(joined, "obj") is not None:
+            return None  # "was shown the film and destroyed it": a past tense
         if tag in ("VBN", "VBG", "VB"):
             takes_infinitive = set()
             for aux in tokens(before):
@@ -574,7 +594,8 @@ class _Splitter:
             conditions = self._conditions(head)
         if subject is None or conditions:
             return conditions
-        phrase = tree.subtree(joined)
+        further = [other for other in tree.all(joined, "conj") if tree.subjects[other] is not None]
+        phrase = tree.subtree(joined, further)
         has_time = False  # of its own, or it contrasts with the text before
         for token in phrase:
             word = tree.lower[token]
@@ -626,9 +647,11 @@ class _Splitter:
                 return True  # "but ways we can share …": no clause
         if subject is not None and subject > joined and tree.deps[subject] == "csubj":
             return tree.child(joined, "expl") is None
+        start = tree.subtree(joined)[0]
+        if tree.lower[start] == "then" and not _TRAILING_CONDITIONS.isdisjoint(tree.lower[:start]):
+            return True
         if tree.deps[joined] == "parataxis":
             return False
-        start = tree.subtree(joined)[0]
         scope = tree.lower[head:start]
         if not _SCOPES.isdisjoint(scope) and not {";", "."} & set(scope):
             return True  # "make sure A, and B"
@@ -724,6 +747,7 @@ class _Splitter:
                 "granted",
             )
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
+            free = free and not self._holds_more(child)
             subject_head = tree.subjects[head]
             if subject_head is None or tree.lower[subject_head] in _NO_SOMETHING:
                 continue
@@ -732,6 +756,21 @@ class _Splitter:
                 continue  # "Combined with it, your code will be tidy": a means
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
+
+    def _holds_more(self, participle: int) -> bool:
+        """Return whether an opening phrase may reach beyond, or begin before, its participle.
+
+        It may in "Faced with costs, trainer Ann …", and in "Thus, and without help given, …".
+        """
+        tree = self.tree
+        phrase = tree.subtree(participle)
+        if tree.has_tag(range(participle), ("CC",)):
+            return True
+        for token in phrase[:-1]:
+            follows_comma = tree.words[token] == "," and token > participle
+            if follows_comma and tree.tags[token + 1] not in PROPER:
+                return True
+        return False
 
     def _is_in_progress(self, *heads: int) -> bool:
         """Return whether one of some clauses says what is going on."""
@@ -795,7 +834,7 @@ def _is_entangled(tree: Tree, head: int, child: int) -> bool:
     while after < len(tree.words) and not tree.is_word(after):
         after += 1
     subject = tree.subjects[head]
-    if subject is None:
+    if subject is None or tree.child(subject, "case") is not None:
         return True
     between = [token for token in range(after, tree.subtree(subject)[0]) if tree.is_word(token)]
     return any(tree.tags[token] != "RB" or tree.lower[token] == "hence" for token in between)
@@ -831,6 +870,7 @@ def split_clauses(
     doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
     doubtful |= tree.lower[0] in ("whether", "how", "why")  # a clause is the subject
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
+    doubtful |= tree.words[-1] == "?" or any(arrow in tree.source for arrow in _ARROWS)
     is_split = len(splitter.statements) > 1
     doubtful |= _speaks_of_others(tree)
     if (is_split and doubtful) or loses_negation(tree, splitter.statements):

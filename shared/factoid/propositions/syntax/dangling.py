@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 from factoid.propositions.syntax.headings import EntityKind, entity_kind
 from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.tree import NOUN, PROPER, SUBJECT, Item, Tree, tokens
+from factoid.propositions.syntax.tree import NOUN, PROPER, SUBJECT, VERB, Item, Tree, tokens
 
 POSSESSIVES = frozenset("his her its their".split())
 _THING = frozenset({"it", "its"})
@@ -37,6 +37,11 @@ _RELATIONAL = frozenset(
     "goal half limitation majority max maximum member minimum minority percent purpose quarter "
     "reason remainder rest strength third weakness".split()
 )
+# Adjectives that say nothing without what they are compared with: "the remaining rooms".
+_COMPARING = frozenset("corresponding other remaining respective resulting same".split())
+# "Bergen grew, and the city has forty bridges": what such a word means may stand in the other part.
+_KINDS = LEXICON["landmarks"] | LEXICON["organisations"] | LEXICON["kinds"]
+_STEM = 5  # letters that a verb and its noun share: "offered" and "the offer"
 _DETERMINERS = frozenset({"det", "det:predet", "amod"})
 _COMPLEMENTS = ("nmod", "nmod:poss", "acl", "acl:relcl", "obl")
 _ARGUMENTS = frozenset({"obj", "iobj", "obl", "obl:agent", "obl:arg"})
@@ -56,6 +61,8 @@ def dangles(
         if token in written:
             continue
         if _is_nameless_subject(tree, token, present, written, head):
+            return True
+        if _is_description(tree, token, others, head):
             return True
         if not _refers(tree, token):
             continue
@@ -85,6 +92,19 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
         if _refers(tree, token) and not _is_named(tree, token, present, written):
             return True
     return False
+
+
+def calls_by_kind(tree: Tree, written: Collection[int]) -> bool:
+    """Return whether the subject of a clause is called by its kind only, such as "the city"."""
+    subject = tree.subjects[tree.root]
+    if subject is None or subject in written or tree.lower[subject] not in _KINDS:
+        return False
+    return _is_bare_description(tree, subject)
+
+
+def has_names(tree: Tree) -> bool:
+    """Return whether a clause names something."""
+    return any(_is_name(tree, token) for token in range(len(tree.words)))
 
 
 def begins_with_pronoun(tree: Tree, written: Collection[int]) -> bool:
@@ -124,6 +144,36 @@ def _is_nameless_subject(
         is_main = holder is not None and _heads_statement(tree.heads[holder], present, head)
         return is_main and not _is_named(tree, token, present, written)
     return False
+
+
+def _is_description(tree: Tree, token: int, others: Iterable[int], head: int) -> bool:
+    """Return whether a subject is called by its kind only, and the other part may name it.
+
+    So are "the city" behind "Bergen grew", and "the offer" behind "The firm offered a million".
+    """
+    if tree.heads[token] != head or not _is_bare_description(tree, token):
+        return False
+    word = tree.lower[token]
+    for other in others:
+        if word in _KINDS and _is_name(tree, other):
+            return True
+        is_verb = tree.tags[other] in VERB and other < token
+        if is_verb and len(word) >= _STEM and tree.lower[other].startswith(word[:_STEM]):
+            return True
+    return False
+
+
+def _is_bare_description(tree: Tree, token: int) -> bool:
+    """Return whether a token is a subject like "the city"."""
+    if tree.deps[token] not in SUBJECT or tree.is_plural(token):
+        return False
+    is_definite = tree.has_word(tree.all(token, "det"), ("the",))
+    return is_definite and tree.child(token, *_COMPLEMENTS, *_INNER, "appos", "amod") is None
+
+
+def _is_name(tree: Tree, token: int) -> bool:
+    is_time = tree.lower[token] in LEXICON["times"] | LEXICON["periods"]
+    return tree.tags[token] in PROPER and not is_time
 
 
 def _opens_without_name(tree: Tree, token: int, clause: int) -> bool:
@@ -184,6 +234,8 @@ def _refers(tree: Tree, token: int) -> bool:
 
 def _is_relational(tree: Tree, token: int) -> bool:
     """Return whether a subject says nothing without what it belongs to: "two thirds want it"."""
+    if tree.deps[token] in SUBJECT and tree.has_word(tree.all(token, "amod"), _COMPARING):
+        return tree.child(token, "acl", "acl:relcl") is None
     if tree.tags[token] not in ("NN", "NNS", "CD") or tree.deps[token] not in SUBJECT:
         return False
     singular = tree.lower[token].removesuffix("s")

@@ -247,6 +247,8 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
     if words[:1] == ["nor"]:
         return True
+    if words[:1] == ["then"] and not tree.is_past(head):
+        return True  # "If it rains, we stay; then we play cards"
     if words[-1:] == ["otherwise"]:
         return True
     if words[:1] == ["or"] or words[:1] == ["and"]:

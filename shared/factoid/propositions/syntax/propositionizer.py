@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
-from factoid.propositions.syntax.dangling import begins_with_pronoun, refers_back
+from factoid.propositions.syntax.dangling import (
+    begins_with_pronoun,
+    calls_by_kind,
+    has_names,
+    refers_back,
+)
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
@@ -175,7 +180,13 @@ def _name_what_they_mean(parts: Sequence[Tree], discourse: Discourse) -> bool:
     reader = deepcopy(discourse)
     if begins_with_pronoun(parts[0], reader.read(parts[0]).keys()):
         return False
-    return not any(refers_back(part, reader.read(part).keys()) for part in parts[1:])
+    for at, part in enumerate(parts[1:], 1):
+        written = reader.read(part).keys()
+        if refers_back(part, written):
+            return False
+        if calls_by_kind(part, written) and any(map(has_names, parts[:at])):
+            return False  # "Bergen grew; the city has forty bridges"
+    return True
 
 
 def _is_english(tree: Tree) -> bool:

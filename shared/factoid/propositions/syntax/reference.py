@@ -697,7 +697,7 @@ def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
             return True
     if _holds_object(tree, phrase):
         return True
-    if tree.tags[phrase[0]] in ("IN", "TO") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
+    if tree.tags[phrase[0]] in ("IN", "TO", "CC") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True

@@ -146,18 +146,23 @@ def _is_nameless_subject(
     return False
 
 
-def _is_description(tree: Tree, token: int, others: Iterable[int], head: int) -> bool:
+def _is_description(tree: Tree, token: int, others: Collection[int], head: int) -> bool:
     """Return whether a subject is called by its kind only, and the other part may name it.
 
     So are "the city" behind "Bergen grew", and "the offer" behind "The firm offered a million".
     """
     if tree.heads[token] != head or not _is_bare_description(tree, token):
         return False
+    if token in others:
+        return False  # the subject of both
     word = tree.lower[token]
+    is_concession = tree.deps[head] == "advcl"  # "Although the city is small, Bergen …"
     for other in others:
+        if other > token and not is_concession:
+            continue
         if word in _KINDS and _is_name(tree, other):
             return True
-        is_verb = tree.tags[other] in VERB and other < token
+        is_verb = tree.tags[other] in VERB
         if is_verb and len(word) >= _STEM and tree.lower[other].startswith(word[:_STEM]):
             return True
     return False

@@ -32,7 +32,7 @@ from factoid.units import Granularity, Hit, Unit
 RERANK = "rerank"
 """The reranker's score among the parts of a hit."""
 
-CANDIDATES = 100  # as in AGRaME, §4.1
+RERANKER_CANDIDATES = 100  # as in AGRaME, §4.1
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ def _candidates(
     """
     wall = wall_of(queries, snapshot, states)
     options = replace(queries.options, parents="passage", min_score=None, expand=0, rerank=None)
-    most = max(queries.k, options.candidates or CANDIDATES)
+    most = max(queries.k, options.candidates or RERANKER_CANDIDATES)
     first = replace(queries, k=most, options=options)
     candidates = RerankCandidates(search_snapshot(first, wall, snapshot, states))
 

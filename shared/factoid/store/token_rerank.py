@@ -30,7 +30,7 @@ from factoid.store.rerank import with_expansion
 from factoid.store.search import Queries, search_snapshot, wall_of
 from factoid.units import Granularity, Hit, Unit
 
-CANDIDATES = 50
+TOKEN_CANDIDATES = 50  # fewer passages, since the tokens of each are encoded
 UNITS_EACH = 3  # candidates of a search for units, for each passage that is read
 _REMEMBERED = 1000  # passages whose token vectors are kept during a call, for its other queries
 
@@ -75,7 +75,7 @@ def _candidates(
     There are as many hits as have so many passages.
     """
     wall = wall_of(queries, snapshot, states)
-    most = max(queries.k, queries.options.candidates or CANDIDATES)
+    most = max(queries.k, queries.options.candidates or TOKEN_CANDIDATES)
     count = most
     if queries.options.parents == "unit":
         count = most * UNITS_EACH

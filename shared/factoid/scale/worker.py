@@ -43,7 +43,7 @@ from factoid.store.ingest import (
     split_document,
     with_kept_digests,
 )
-from factoid.store.language import notice_language
+from factoid.store.language import set_language
 from factoid.units import Document, Granularity
 
 Batch = dict[str, Any]
@@ -299,7 +299,7 @@ class ShardWorker:
         if not self._has_noticed:
             self._has_noticed = True
             passages = list(chain.from_iterable(split.passages for split in batch))
-            notice_language(self._store.opened, passages, self._recipe.propositionizer)
+            set_language(self._store.opened, passages, self._recipe.propositionizer)
         encoded = make_units(self._store.opened, batch, self._recipe)
         check_units(encoded.units)
         for split in batch:

@@ -24,7 +24,7 @@ from factoid.propositions.decompose import Policy
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store.database.snapshot import NO_DIGEST
 from factoid.store.database.transaction import Selection
-from factoid.store.language import notice_language
+from factoid.store.language import set_language
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
@@ -300,7 +300,7 @@ def _after_setting_language(
     first = next(batches, None)
     if first is None:
         return
-    notice_language(store, _passages_of(first), recipe.propositionizer)
+    set_language(store, _passages_of(first), recipe.propositionizer)
     yield first
     yield from batches
 
@@ -561,12 +561,12 @@ def replace_documents(
     vectors: Mapping[int, Vectors],
 ) -> None:
     """Replace documents and their units by these; vectors are by the position of their unit."""
-    with store.commit(store.embed_metadata) as writing:
-        writing.remove(Selection(document_ids=[split.document.id for split in batch]))
+    with store.identified_transaction(store.embed_metadata) as transaction:
+        transaction.remove(Selection(document_ids=[split.document.id for split in batch]))
         for split in batch:
-            writing.put_document(split.document, split.digest)
-        writing.insert(units, vectors)
-        writing.keep_granularities(store.granularities)
+            transaction.put_document(split.document, split.digest)
+        transaction.insert(units, vectors)
+        transaction.keep_granularities(store.granularities)
 
 
 def add_embedded(

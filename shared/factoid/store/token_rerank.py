@@ -177,8 +177,8 @@ def _mixed(hits: Sequence[Hit], similarities: Vectors) -> list[Hit]:
     spread = float(similarities.std())
     factor = float(scores.std()) / spread if spread > 0 else 0.0
     scaled = scores.mean() + factor * (similarities - similarities.mean(dtype=np.float64))
-    mixed = []
+    averaged = []
     for hit, similarity in zip(hits, scaled.tolist(), strict=True):
         parts = {**hit.parts, BY_TOKENS: similarity}
-        mixed.append(replace(hit, score=(hit.score + similarity) / 2, parts=parts))
-    return sorted(mixed, key=lambda hit: -hit.score)
+        averaged.append(replace(hit, score=(hit.score + similarity) / 2, parts=parts))
+    return sorted(averaged, key=lambda hit: -hit.score)

@@ -132,7 +132,7 @@ def listed_ids(
     def block_after(row: int) -> tuple[list[str], Sequence[int]]:
         unit_ids, rows, metadata = snapshot.unit_metadata(after=row, limit=limit)
         allowed = wall.allowed(rows, metadata)
-        return list(compress(unit_ids, allowed.tolist())), rows
+        return list(compress(unit_ids, allowed.tolist())), rows.tolist()
 
     return _page(block_after, row, limit)
 
@@ -185,7 +185,7 @@ def _page(
         ids += allowed
         if limit is None or len(rows) < limit or len(ids) >= limit:
             return ids[:limit]
-        row = int(rows[-1])
+        row = rows[-1]
 
 
 def _not_in_list(kind: str, after: str) -> InvalidInputError:

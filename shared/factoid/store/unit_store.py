@@ -23,14 +23,7 @@ from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, check_units
-from factoid.store.ingest import (
-    AddReport,
-    Recipe,
-    add_embedded,
-    aingest,
-    ingest,
-    lone_units,
-)
+from factoid.store.ingest import AddReport, add_embedded, aingest, ingest
 from factoid.store.listing import (
     behind_filter,
     listed_document_ids,
@@ -40,6 +33,7 @@ from factoid.store.listing import (
 )
 from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
+from factoid.store.recipe import Recipe
 from factoid.store.rerank import reranked_search
 from factoid.store.search import prepare_queries, search
 from factoid.store.settings import AUTO_TEMPLATE
@@ -50,7 +44,7 @@ from factoid.store.transfer.copies import copy_over, copy_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
-from factoid.store.unit_vectors import encode
+from factoid.store.unit_vectors import encode, lone_units
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import TuneRow, WeightsReport, tune, tune_weights

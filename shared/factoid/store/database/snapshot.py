@@ -175,7 +175,8 @@ class Snapshot:
         if ids is not None:
             chosen += f" AND id {AMONG}"
             parameters.append(to_array(ids))
-        sql = f"SELECT id, row, metadata FROM units WHERE {chosen} ORDER BY row LIMIT ?"  # noqa: S608
+        sql = f"""SELECT id, row, metadata FROM units WHERE {chosen}
+            ORDER BY row LIMIT ?"""  # noqa: S608
         units = self.connection.execute(sql, [*parameters, _limit(limit)]).fetchall()
         unit_ids = [row[0] for row in units]
         rows = np.fromiter(map(itemgetter(1), units), np.int64, len(units))

@@ -152,16 +152,15 @@ class Transaction(Snapshot):
         vector_rows = self._store_vectors(vectors)
         first = self._last_row("units") + 1
         rows = []
-        for position, unit in enumerate(units):
-            # The checksum covers the document's id and the text of the metadata; the row of the
-            # table has their numbers in these places.
-            values = [first + position, vector_rows.get(position), *values_of(unit)]
-            document_id = values[DOCUMENT]
-            metadata = metadata_texts[id(unit.metadata)]
+        for row, unit in enumerate(units, first):
+            values = [row, vector_rows.get(row - first), *values_of(unit)]
+            metadata = metadata_texts[id(values[METADATA])]
             values[GRANULARITY] = _NAMES[values[GRANULARITY]]
             values[METADATA] = metadata
             written = checksum(*values)
-            values[DOCUMENT] = documents[document_id]
+            # The table has the rows of document and metadata, where the checksum covers the
+            # document's id and the text of the metadata.
+            values[DOCUMENT] = documents[values[DOCUMENT]]
             values[METADATA] = metadata_rows[metadata]
             rows.append((written, *values))
         try:

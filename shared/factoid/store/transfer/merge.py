@@ -149,7 +149,8 @@ def _moved_rows(
             moved.append(unit)
     documents = _present_documents(theirs, {owners[unit.id] for unit in moved})
     ids = [unit.id for unit in moved if owners[unit.id] in documents]
-    return transaction.values(f"SELECT row FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+    sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
+    return transaction.values(sql, [to_array(ids)])
 
 
 def _blocks(theirs: Snapshot) -> Iterator[list[str]]:

@@ -103,7 +103,8 @@ def _repair(
         sql = f"SELECT row FROM units WHERE document {AMONG}"  # noqa: S608
         units = units + transaction.values(sql, array)
         transaction.remove_rows(units)
-        transaction.connection.execute(f"DELETE FROM documents WHERE row {AMONG}", array)  # noqa: S608
+        sql = f"DELETE FROM documents WHERE row {AMONG}"  # noqa: S608
+        transaction.connection.execute(sql, array)
         delete_entries(transaction.connection, entries)
         transaction.connection.execute("DELETE FROM fields")
         transaction.connection.executemany(INSERT_FIELD, _fields(transaction))

@@ -396,7 +396,8 @@ class _PGVectorStore(_Known):
         passing, values = inner._create_filter_clause(self._native(condition))
         operator = inner.distance_strategy.operator
         nearest = (
-            f'SELECT * FROM "{inner.schema_name}"."{inner.table_name}" WHERE {passing} '  # noqa: S608
+            f'SELECT * FROM "{inner.schema_name}"."{inner.table_name}" '  # noqa: S608
+            f"WHERE {passing} "
             f'ORDER BY "{inner.embedding_column}" {operator} :vector LIMIT :count'
         )
         values = {**values, "vector": str(vector), "count": limit}

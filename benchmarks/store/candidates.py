@@ -23,7 +23,7 @@ from benchmarks.store.hybrid import _K
 from benchmarks.store.million import built, open_store, queries_of
 from benchmarks.store.report import fill, markdown
 from factoid import UnitStore, Weights
-from factoid.ranking import blend, columns
+from factoid.ranking import candidates, columns
 
 _CANDIDATES = (40, 100, 200, 400)  # the least of each channel
 _SCORES = {
@@ -60,7 +60,7 @@ def compared(store: UnitStore) -> list[list[str]]:
         with mock.patch.multiple(columns, _FEW_HELD=len(store), _FEW_READ=len(store)):
             every_unit_scored, _ = searched(store, queries, texts, weights)
         for count in _CANDIDATES:
-            with mock.patch.object(blend, "_CANDIDATES", count):
+            with mock.patch.object(candidates, "_CHANNEL_CANDIDATES", count):
                 found, seconds = searched(store, queries, texts, weights)
             share = share_found(found, every_unit_scored)
             rows.append([name, str(count), f"{100 * share:.1f} %", f"{1000 * seconds:.1f}"])

@@ -140,8 +140,9 @@ from factoid.ranking import Weights
 from factoid.readers.reader import ChatReader, ReaderKwargs
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
+from factoid.store.assembly import assemble, whole_passage
 from factoid.store.database.schema import local_folder
-from factoid.store.ingest import AddReport, assemble, whole_passage
+from factoid.store.ingest import AddReport
 from factoid.store.options import (
     BY_TOKENS,
     CommonSearchKwargs,

@@ -14,7 +14,8 @@ import pytest
 
 from factoid import Document, UnitStore
 from factoid.errors import FactoidError, StoreFormatError
-from factoid.store.database.snapshot import FROM_UNITS, UNIT, checksum
+from factoid.store.database.snapshot import checksum
+from factoid.store.database.unit_columns import FROM_UNITS, UNIT
 from factoid.testing import HashEncoder
 from tests.faults.injected import CAMPAIGN, CAMPAIGN_SECONDS
 

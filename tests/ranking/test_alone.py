@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Granularity
-from factoid.ranking import Weights, best_parents, blend, columns
+from factoid.ranking import Weights, best_parents, candidates, columns
 from factoid.vectors import matrix
 from tests.ranking.oracle import Case, check_groups
 
@@ -54,7 +54,7 @@ def test_exact_indexes(whole, case, queries, k, metadata, level):
     vectors = np.array(queries, np.float32)
     with pytest.MonkeyPatch.context() as patch:  # little memory gives the same
         if not whole:
-            patch.setattr(blend, "_SCORES", 2 * len(case.units))
+            patch.setattr(candidates, "_SCORES", 2 * len(case.units))
             patch.setattr(matrix, "_BLOCK", 5)
             patch.setattr(matrix, "_FEW", 7)
         found = best_parents([view], None, vectors, k, parents=level, weights=ALONE)

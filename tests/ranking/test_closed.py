@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.ranking import Weights, best_parents, blend, columns
+from factoid.ranking import Weights, best_parents, candidates, columns
 from factoid.vectors.vector_index import membership
 from tests.ranking.oracle import Case
 from tests.ranking.test_blend import (
@@ -59,7 +59,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
         if not whole:
             patch.setattr(columns, "_FEW_HELD", 0)
         if not whole and seed % 2:
-            patch.setattr(blend, "_CANDIDATES", 1)  # and few candidates
+            patch.setattr(candidates, "_CHANNEL_CANDIDATES", 1)  # and few candidates
         results = best_parents(
             [views[kind] for kind in kinds],
             views[PASSAGE],
@@ -127,7 +127,7 @@ def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
     query.
     """
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
-    monkeypatch.setattr(blend, "_CANDIDATES", 1)
+    monkeypatch.setattr(candidates, "_CHANNEL_CANDIDATES", 1)
     near = [(row, row, 100, 7, 0) for row in range(80)]
     case = Case(
         [*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)}

@@ -114,7 +114,7 @@ def test_a_changed_document_replaces_what_there_was(built, shards, tmp_path):
 
 
 def test_what_has_to_be_made_again_is_made_again(built, tmp_path):
-    with built.opened.connections.writing() as connection:
+    with built.opened.connections.raw_transaction() as connection:
         connection.execute("UPDATE documents SET digest = '' WHERE id = 'd5'")
     folder = write_shards(built, tmp_path / "shards")
     load(folder, tmp_path / "loaded")

@@ -119,7 +119,7 @@ def test_neighbours_are_cut_where_no_sentences_are_stored():
 def test_a_damaged_record_is_one_error(tmp_path):
     with opened(tmp_path / "store") as store:
         store.add_documents([DOCUMENT], propositionizer=FACTS)
-        with store.opened.connections.writing() as connection:
+        with store.opened.connections.raw_transaction() as connection:
             connection.execute("UPDATE meta SET value = 'passage,word' WHERE key = 'granularities'")
     with pytest.raises(Exception, match="granularities"):
         opened(tmp_path / "store")

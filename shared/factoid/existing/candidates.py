@@ -18,9 +18,9 @@ from factoid.existing.collection import Steps
 from factoid.existing.contract import DOCUMENT, GRANULARITY, ID, PASSAGE, TEXT, Row, passage_of
 from factoid.existing.loop import PARENT_KEYS, Found, nearest_parents, rows_under
 from factoid.existing.plan import Plan
-from factoid.existing.score import MATCHES, Candidates, Ranked, blend
+from factoid.existing.score import Candidates, Ranked, blend
 from factoid.filters import Comparison, Operator, Tree
-from factoid.ranking import Parents, Weights
+from factoid.ranking import MATCHES, Parents, Weights
 from factoid.units import Granularity
 
 _UNBOUNDED = 1e30  # in place of infinity, of which no weight of 0 makes NaN

@@ -80,7 +80,7 @@ def _by_tokens(plan: Plan, encoder: Encoder | None) -> Steps[Answer]:
     by_token = options.rerank
     if not isinstance(by_token, TokenVectorEncoder):
         by_token = token_vector_encoder(encoder)
-    most = max(plan.k, options.candidates or token_rerank.CANDIDATES)
+    most = max(plan.k, options.candidates or token_rerank.TOKEN_CANDIDATES)
     count = most
     if plan.ranked == "unit":
         count = most * token_rerank.UNITS_EACH
@@ -107,7 +107,7 @@ def _reranked(plan: Plan, available: Sequence[Granularity]) -> Steps[Answer]:
     """Return the k best hits by a reranker, of the best passages of the search."""
     options = plan.options
     granularity = options.ranked_granularity(available)
-    most = max(plan.k, options.candidates or rerank.CANDIDATES)
+    most = max(plan.k, options.candidates or rerank.RERANKER_CANDIDATES)
     first = replace(plan, k=most, parents="passage", min_score=None)
     if plan.parents == "auto":
         first = replace(first, parents="auto")

@@ -34,7 +34,6 @@ from factoid.vectors import VectorIndex
 from factoid.vectors.lexical import LexicalIndex
 
 _OTHERS = 1 << 40  # the first number of what is no passage of the words' index
-MATCHES = 3  # units that are returned with a parent
 _RANKS = 60  # of the fusion: what rank 1 is above rank 2 counts less the larger this is
 
 

@@ -29,7 +29,8 @@ from factoid.existing.contract import (
 )
 from factoid.existing.loop import PARENT_KEYS, rows_under
 from factoid.existing.plan import Plan
-from factoid.existing.score import MATCHES, Ranked, fuse
+from factoid.existing.score import Ranked, fuse
+from factoid.ranking import MATCHES
 from factoid.units import Granularity, Hit, document_unit
 
 

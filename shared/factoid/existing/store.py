@@ -31,8 +31,9 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Scale, Weights
 from factoid.split import MIN_WORDS, WORDS
-from factoid.store.ingest import AddReport, Recipe
+from factoid.store.ingest import AddReport
 from factoid.store.options import ParentsOption, Reranker, SearchOptions
+from factoid.store.recipe import Recipe
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, check_text, whole_number
 

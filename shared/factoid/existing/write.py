@@ -37,7 +37,9 @@ from factoid.filters import Comparison, Operator
 from factoid.progress import progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
-from factoid.store.ingest import AddReport, Recipe, assemble, propositionizer_calls, split_document
+from factoid.store.assembly import assemble, split_document
+from factoid.store.ingest import AddReport, blocks_of
+from factoid.store.recipe import Recipe
 from factoid.units import Document, Granularity, Unit
 
 _BATCH = 64  # documents that are written together
@@ -137,8 +139,12 @@ def add(
             for document in changed:
                 passages += split_document(document, writer.recipe)
             decomposition = Decomposition()
-            for block, propositionizer in propositionizer_calls(passages, writer.recipe):
-                decomposition += yield Decompose(block, propositionizer, writer.recipe.unsupported)
+            propositionizer = writer.recipe.propositionizer
+            if propositionizer is not None:
+                for block in blocks_of(passages):
+                    decomposition += yield Decompose(
+                        block, propositionizer, writer.recipe.unsupported
+                    )
             units = assemble(passages, decomposition.units, writer.recipe.granularities)
             unfinished = {passage.document_id for passage in decomposition.transient_failures}
             finished = {}

@@ -18,95 +18,34 @@ those passages are scored that the indexes and words find; their scores are exac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import isnan
-from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
-from factoid.ranking.columns import Columns, Grouping, Ids, Mask, View
+from factoid.ranking.candidates import (
+    AllowedPassages,
+    Batch,
+    all_passages,
+    nearest_units,
+    passages_of_channels,
+    passages_of_index,
+)
+from factoid.ranking.channels import PlannedChannel, Weights, plan_channels
+from factoid.ranking.columns import Grouping, Ids, View
+from factoid.ranking.parents import LEXICAL, MATCHES, Parents, RankedParent, Scored, sort_key
 from factoid.ranking.scale import Scale
 from factoid.units import Granularity
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.matrix import best_first, largest
-from factoid.vectors.vector_index import membership, places_in
+from factoid.vectors.vector_index import membership
 
-# What is ranked and returned: each unit for itself, by its passage, or by its document.
-Parents = Literal["unit", "passage", "document"]
-
-LEXICAL = "lexical"
-# Best units to return with each parent. A choice, which nothing measured: they show why a parent
-# was found, and each is one more text to read from the database. Scores do not depend on it.
-MATCHES = 3
-_SCORES = 1 << 24  # in memory at once: 64 MiB
-# Candidates that each of several channels gives at least, where the indexes are not exact. A choice
-# that was measured later: docs/store-benchmarks.md, "Candidates of each channel". On random vectors
-# and words, twice as many find 98 instead of 93 of 100 of the best passages, and take up to a third
-# longer.
-_CANDIDATES = 100
-_FACTOR = 4  # by which a search is widened
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The weight of each channel in a blended score.
-
-    Attributes:
-        passage: α, the weight of the passage in the score by vectors, from 0 to 1; its best units
-            have the rest. If it is more than 0, the passage also counts as one of its units.
-        lexical: λ, the weight of words, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided
-            by the highest score that a text could have, and multiplied by the reach of the
-            encoder's scores: what the inner product of equal directions is above the query's
-            average one.
-
-    Raises:
-        InvalidInputError: A weight is out of range.
-    """
-
-    # Chosen on several sets of questions: docs/ranking.md, "The default score"
-    passage: float = 0.25
-    lexical: float = 0.33
-
-    def __post_init__(self) -> None:
-        for name in ("passage", "lexical"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-                raise InvalidInputError(f"the weight {name} must be from 0 to 1, got {value!r}")
-
-
-class Scored(NamedTuple):
-    """A row id and its score; higher is better."""
-
-    row: int
-    score: float
-
-
-class RankedParent(NamedTuple):
-    """A passage, document or unit as a search ranks it, still by its row.
-
-    The store turns it into a `Hit`, whose unit has the text.
-    """
-
-    key: int  # row of the passage or document; of the unit itself if units are ranked
-    score: float  # blended
-    matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
-    parts: Mapping[str, float]  # the score of each channel by its name
-    # of a document, if passages may be closed: the row of its best open one
-    passage: int | None = None
-
-
-class _Planned(NamedTuple):
-    """A channel of vectors before its units are scored."""
-
-    view: View
-    weight: float  # in the score of a passage
-    gives_matches: bool  # its units may be found
+_WIDER = 4  # times as many passages, where the best ones are of too few documents
 
 
 class _Channel(NamedTuple):
@@ -114,7 +53,7 @@ class _Channel(NamedTuple):
 
     view: View
     weight: float  # in the score of a passage
-    gives_matches: bool  # its units may be found
+    gives_matches: bool  # its units may be matches
     units: Grouping  # by passage
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
 
@@ -158,26 +97,24 @@ def best_parents(
     lexical_weight = 0.0
     if lexical is not None:
         lexical_weight = weights.lexical
-    plan = _plan(views, passages, weights.passage, 1 - lexical_weight, closed)
+    plan = plan_channels(views, passages, weights.passage, 1 - lexical_weight, closed)
     is_blended = lexical is not None or len(plan) > 1
     is_exhaustive = all(channel.view.is_small() for channel in plan)
-    if not is_exhaustive and not is_blended and parents == "unit":
-        return _nearest(views[0], queries, k)
 
     # -- Candidates: the passages that are ranked, all of them or those that the indexes find --
+    allowed = None
     if is_exhaustive or is_blended:
-        passage_rows = _passages(views)
-        if not len(passage_rows):
-            return [[] for _ in queries]
-        words = None
-        if lexical is not None:
-            words = _Words(lexical, _places(lexical, passage_rows, closed), texts)
-        if is_exhaustive:
-            batches = _all_passages(plan, passage_rows, queries, words)
-        else:
-            batches = _passages_of_channels(plan, passage_rows, queries, words, k)
+        allowed = AllowedPassages.of(views, lexical, texts, closed)
+    if allowed is not None and not len(allowed.rows):
+        return [[] for _ in queries]
+    if allowed is not None and is_exhaustive:
+        batches = all_passages(plan, allowed, queries)
+    elif allowed is not None:
+        batches = passages_of_channels(plan, allowed, queries, k)
+    elif parents == "unit":
+        return nearest_units(views[0], queries, k)
     else:
-        batches = _passages_of_index(plan[0], queries, k, parents)
+        batches = passages_of_index(plan[0], queries, k, parents)
 
     results: list[list[RankedParent]] = []
     for batch in batches:
@@ -203,197 +140,11 @@ def best_parents(
     return results
 
 
-# -- Plan --
-
-
-def _plan(
-    views: Sequence[View],
-    passages: View | None,
-    alpha: float,
-    dense_weight: float,
-    closed: Ids | None,
-) -> list[_Planned]:
-    """Return the channels of vectors, that of passages last.
-
-    A plan with a filter, for passages and propositions:
-
-        channel        units                                weight        gives matches
-        propositions   those that pass                      1 - α         yes
-        passages       those that pass                      0             yes
-        passages       all over units that pass, not closed α             no
-
-    The second is left out where passages are not compared. Without a filter the last two are one.
-    The weights are shares of `dense_weight`.
-
-    Args:
-        views: The compared granularities.
-        passages: That of passages, if they have vectors.
-        alpha: The weight of the passage in the score by vectors.
-        dense_weight: The weight of the score by vectors.
-        closed: Passages whose own vectors do not count.
-    """
-    finer = []
-    for view in views:
-        if view.granularity is not Granularity.PASSAGE:
-            finer.append(view)
-    gives_matches = len(finer) < len(views)
-    context = None
-    context_weight = 0.0
-    if passages is not None and (alpha or gives_matches):
-        context = passages
-        context_weight = alpha
-        if not finer:
-            context_weight = 1.0
-    plan = []
-    for view in finer:
-        plan.append(_Planned(view, dense_weight * (1 - context_weight) / len(finer), True))
-    if context is None:
-        return plan
-    # With a filter, the passages that may be found are a channel of weight 0. The one below scores
-    # the passages of all units that may be found, and finds none itself.
-    if context.allowed is not None:
-        plan.append(_Planned(context, 0.0, True))
-        gives_matches = False
-    if views[0].allowed is not None:
-        mask = np.zeros(len(context.columns), np.bool_)
-        groups = context.columns.by("passage")
-        places, _ = groups.find(_without(_passages(views), closed))
-        mask[groups.positions[places]] = True
-        context = replace(context, allowed=mask)
-    plan.append(_Planned(context, dense_weight * context_weight, gives_matches))
-    return plan
-
-
-# -- Candidates --
-
-
-def _nearest(view: View, queries: Vectors, k: int) -> list[list[RankedParent]]:
-    """Return the k best units alone, as an index finds and scores them."""
-    name = str(view.granularity)
-    results = []
-    for positions, scores in view.nearest(queries, k):
-        ranked = []
-        rows = view.columns.rows[positions].tolist()
-        for row, score in zip(rows, scores.tolist(), strict=True):
-            ranked.append(RankedParent(row, score, (Scored(row, score),), {name: score}))
-        ranked.sort(key=_best_first)
-        results.append(ranked[:k])
-    return results
-
-
-def _best_first(parent: RankedParent) -> tuple[float, int]:
-    """Return a key that sorts parents best first; equal ones by row."""
-    return -parent.score, parent.key
-
-
-class _Words(NamedTuple):
-    """The words of the passages that may be ranked, and the queries in words."""
-
-    lexical: LexicalIndex
-    places: Ids  # of the passages in the index, -1 where words do not count
-    texts: Sequence[str]
-
-    def scores(self, number: int) -> Vectors:
-        """Return the score of each passage by the words of one query. Shape: (passages,)."""
-        return self.lexical.relative_scores(self.texts[number], self.places)
-
-
-class _Batch(NamedTuple):
-    """Queries that are scored together, and the passages that are ranked for them."""
-
-    queries: Vectors  # shape: (n, dim)
-    passage_rows: Ids  # ascending
-    # for each query the score of each passage by words; none if they do not count
-    word_scores: list[Vectors]
-
-
-def _all_passages(
-    plan: Sequence[_Planned], passage_rows: Ids, queries: Vectors, words: _Words | None
-) -> Iterator[_Batch]:
-    """Yield queries, as many as are scored in memory at once, with all passages."""
-    units = sum(len(channel.view.columns) for channel in plan)
-    step = max(1, _SCORES // units)
-    for start in range(0, len(queries), step):
-        numbers = range(start, min(start + step, len(queries)))
-        word_scores = []
-        if words is not None:
-            word_scores = [words.scores(number) for number in numbers]
-        yield _Batch(queries[start : start + step], passage_rows, word_scores)
-
-
-def _passages_of_channels(
-    plan: Sequence[_Planned], passage_rows: Ids, queries: Vectors, words: _Words | None, k: int
-) -> Iterator[_Batch]:
-    """Yield each query with the passages that the indexes of the channels find for it."""
-    width = _width(k)
-    by_index = []
-    for channel in plan:
-        by_index.append(channel.view.passages(queries, width, "passage", is_only_channel=False))
-    for number, passages_of_query in enumerate(zip(*by_index, strict=True)):
-        by_channel = list(passages_of_query)
-        all_word_scores = None
-        if words is not None:
-            all_word_scores = words.scores(number)
-            by_channel.append(_best_of_words(passage_rows, all_word_scores, width))
-        candidates = np.unique(np.concatenate(by_channel))
-        places = places_in(passage_rows, candidates)
-        is_allowed = places >= 0
-        word_scores = []
-        if all_word_scores is not None:
-            word_scores.append(all_word_scores[places[is_allowed]])
-        yield _Batch(queries[number : number + 1], candidates[is_allowed], word_scores)
-
-
-def _passages_of_index(
-    channel: _Planned, queries: Vectors, k: int, parents: Parents
-) -> Iterator[_Batch]:
-    """Yield each query with the passages that the index of the only channel finds for it."""
-    by_query = channel.view.passages(queries, k, parents, is_only_channel=True)
-    for number, passages in enumerate(by_query):
-        yield _Batch(queries[number : number + 1], np.unique(passages), [])
-
-
-def _width(k: int) -> int:
-    """Return how many candidates each of several channels gives."""
-    return max(_CANDIDATES, _FACTOR * k)
-
-
-def _best_of_words(passage_rows: Ids, word_scores: Vectors, count: int) -> Ids:
-    """Return the passages with the `count` best scores by words, and others with an equal one.
-
-    Passages without the words are left out.
-    """
-    places = largest(word_scores, count)
-    return passage_rows[places[word_scores[places] > 0]]
-
-
-def _passages(views: Sequence[View]) -> Ids:
-    """Return the passages that have allowed units in some view, ascending."""
-    if len(views) == 1:
-        return views[0].units.keys
-    return np.unique(np.concatenate([view.units.keys for view in views]))
-
-
-def _without(passage_rows: Ids, closed: Ids | None) -> Ids:
-    """Return passages without the closed ones."""
-    if closed is None or not len(closed):
-        return passage_rows
-    return passage_rows[~membership(passage_rows, closed)]
-
-
-def _places(lexical: LexicalIndex, passage_rows: Ids, closed: Ids | None) -> Ids:
-    """Return where the words of passages are, -1 for those whose words do not count."""
-    places = lexical.places(passage_rows)
-    if closed is not None and len(closed):
-        places = np.where(membership(passage_rows, closed), -1, places)
-    return places
-
-
 # -- Scores --
 
 
 def _scores(
-    plan: Sequence[_Planned], batch: _Batch, *, is_exhaustive: bool
+    plan: Sequence[PlannedChannel], batch: Batch, *, is_exhaustive: bool
 ) -> tuple[list[_Channel], Vectors]:
     """Score the units of the passages of a batch in each channel.
 
@@ -532,6 +283,7 @@ class _Ranking:
         # A passage may be known only through channels of weight 0: then they count.
         present = np.where(is_known & (present.sum(axis=0) == 0), 1, present)
         weighted = present * np.where(is_known, best_scores, 0)
+        # Not divided by 0: a candidate has a unit in some channel, so some score of it is known.
         return np.asarray(weights.sum() * weighted.sum(axis=0) / present.sum(axis=0))
 
     def _blended(self, scores: Vectors, best_scores: Vectors) -> Vectors:
@@ -565,7 +317,7 @@ class _Ranking:
             if len(first) >= self.k or len(passages) == len(totals):
                 best_passages = passages[first]
                 return best_passages[best_first(totals[best_passages], documents)]
-            count *= _FACTOR
+            count *= _WIDER
 
     def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
         """Yield the units of some parents that may be found, one channel at a time.
@@ -598,17 +350,18 @@ class _Ranking:
         for view, which, positions, scores in self._units(number, best):
             columns.append((which, view.columns.rows[positions], scores))
         which, rows, scores = map(np.concatenate, zip(*columns, strict=True))
-        if len(columns) > 1:  # a unit may be compared at several granularities, with one score
+        if len(columns) > 1:
+            # A passage without finer units stands for them (`store/indexes/compared.py`): it may be
+            # in the views of several granularities, everywhere with the same score.
             _, first = np.unique(np.stack([which, rows]), axis=1, return_index=True)
             which = which[first]
             rows = rows[first]
             scores = scores[first]
         order = np.lexsort((rows, -scores, which))
-        starts = np.searchsorted(which, np.arange(len(best) + 1), sorter=order)
-        order = order[np.arange(len(order)) - starts[which[order]] < MATCHES]
+        places, ends = _first_of_groups(which[order], len(best), MATCHES)
+        order = order[places]
         units = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
-        ends = np.cumsum(np.minimum(np.diff(starts), MATCHES)).tolist()
-        return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
+        return [tuple(units[start:end]) for start, end in pairwise([0, *ends.tolist()])]
 
     def _best_units(
         self, number: int, best: Ids, best_scores: Vectors, words: Vectors, lexical_weight: float
@@ -617,7 +370,7 @@ class _Ranking:
 
         By their own score, their passage's, and its words.
         """
-        # by row: a unit may be compared at several granularities
+        # By row: a passage without finer units stands for them, and may be in several views.
         ranked: dict[int, RankedParent] = {}
         for view, which, positions, scores in self._units(number, best):
             rows = view.columns.rows[positions]
@@ -637,7 +390,7 @@ class _Ranking:
                     ranked[row] = RankedParent(
                         row, total, matches, _named(names, values, word_score)
                     )
-        return sorted(ranked.values(), key=_best_first)[: self.k]
+        return sorted(ranked.values(), key=sort_key)[: self.k]
 
 
 def _with_passage_as_unit(best_scores: Vectors) -> Vectors:
@@ -647,6 +400,21 @@ def _with_passage_as_unit(best_scores: Vectors) -> Vectors:
     """
     nearest = np.fmax(best_scores, best_scores[-1])
     return np.asarray(np.where(np.isnan(best_scores), np.nan, nearest))
+
+
+def _first_of_groups(groups: Ids, count: int, limit: int) -> tuple[Ids, Ids]:
+    """Return the places of the first members of each group, and where each group ends in these.
+
+    Args:
+        groups: The number of the group of each member, ascending.
+        count: How many groups there are, numbered from 0.
+        limit: How many members of each group are wanted.
+    """
+    bounds = np.searchsorted(groups, np.arange(count + 1))
+    place_in_group = np.arange(len(groups)) - bounds[groups]
+    places = np.flatnonzero(place_in_group < limit)
+    ends = np.cumsum(np.minimum(np.diff(bounds), limit))
+    return places, ends
 
 
 def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
@@ -664,49 +432,3 @@ def _named(names: Sequence[str], scores: Sequence[float], word_score: float) -> 
     if word_score:
         parts[LEXICAL] = word_score
     return parts
-
-
-# -- A ranking by words, without vectors --
-
-
-def best_by_words(
-    lexical: LexicalIndex,
-    texts: Sequence[str],
-    k: int,
-    columns: Columns,
-    *,
-    parents: Parents,
-    allowed: Mask | None = None,
-) -> list[list[RankedParent]]:
-    """Return the k best passages, or documents by their best passage, by BM25 alone.
-
-    The columns are those of the passages. `allowed` masks those that the filter allows; None for
-    all.
-    """
-    rows = columns.rows
-    parent_rows = columns.rows
-    if parents == "document":
-        parent_rows = columns.documents
-    if allowed is not None:
-        rows = rows[allowed]
-        parent_rows = parent_rows[allowed]
-    places = lexical.places(rows)
-    results = []
-    for text in texts:
-        word_scores = lexical.relative_scores(text, places)
-        matching = np.flatnonzero(word_scores)
-        count = k
-        while True:
-            best = matching[largest(word_scores[matching], count)]
-            best = best[best_first(word_scores[best], rows[best])]
-            _, first = np.unique(parent_rows[best], return_index=True)
-            if len(first) >= k or len(best) == len(matching):
-                break
-            count *= _FACTOR
-        best = best[np.sort(first)[:k]]
-        ranked = []
-        ordered = [column[best].tolist() for column in (parent_rows, rows, word_scores)]
-        for key, row, score in zip(*ordered, strict=True):
-            ranked.append(RankedParent(key, score, (Scored(row, score),), {LEXICAL: score}))
-        results.append(ranked)
-    return results

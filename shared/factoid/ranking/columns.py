@@ -292,36 +292,42 @@ class View:
         no other channel.
         """
         parent_rows = self.columns.values(parents)
-        keys = self.columns.by(parents).keys
-        count = k  # of vectors
-        if len(keys) < len(self.columns):
-            # Twice the units of k average parents: units of a good parent come together.
-            factor = min(max(2 * len(self.columns) / len(keys), 4), 32)
-            count = max(count, int(k * factor))
+        parent_count = len(self.columns.by(parents).keys)
+        wanted = min(k, parent_count)
+        vector_count = self._vectors_for(k, parent_count)
         total = len(self.index)
         if self.allowed is not None:
             total = int(np.count_nonzero(self.allowed))
-        passages: list[Ids] = [keys[:0]] * len(queries)
-        pending = np.arange(len(queries))
         # All of them decide the ranking if there is no other channel; else the nearest matter.
-        best_of = k
+        exact_count = k
         if is_only_channel:
-            best_of = count
+            exact_count = vector_count
+        passages: list[Ids] = [np.empty(0, np.int64)] * len(queries)
+        pending = np.arange(len(queries))  # queries with too few parents so far
         while len(pending):
-            short = []
-            nearest = self.nearest(queries[pending], count, best=best_of)
+            still_pending = []
+            nearest = self.nearest(queries[pending], vector_count, best=exact_count)
             for number, (positions, _) in zip(pending.tolist(), nearest, strict=True):
                 best = list(dict.fromkeys(parent_rows[positions].tolist()))
-                if len(best) < min(k, len(keys)) and count < total:
-                    short.append(number)
+                if len(best) < wanted and vector_count < total:
+                    still_pending.append(number)
                 elif is_only_channel and parents == "passage":
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.passages[positions]
-            pending = np.array(short, np.int64)
-            count *= _WIDER
-            best_of *= _WIDER
+            pending = np.array(still_pending, np.int64)
+            vector_count *= _WIDER
+            exact_count *= _WIDER
         return passages
+
+    def _vectors_for(self, k: int, parent_count: int) -> int:
+        """Return how many vectors the index is asked for first, to find k of so many parents."""
+        units = len(self.columns)
+        if parent_count == units:
+            return k
+        # Twice the units of k average parents: units of a good parent come together.
+        units_each = min(max(2 * units / parent_count, 4), 32)
+        return max(k, int(k * units_each))
 
 
 def ranges(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:

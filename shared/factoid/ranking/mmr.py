@@ -8,8 +8,8 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.inner_products import products
-from factoid.ranking.blend import RankedParent
 from factoid.ranking.columns import View
+from factoid.ranking.parents import RankedParent
 
 
 def diverse_parents(

@@ -36,7 +36,7 @@ from factoid.scale.on_ray import RayOptions, import_ray, run_on_ray
 from factoid.scale.shards import SHARD, Failure, Manifest, read_manifest
 from factoid.scale.worker import Batch, Making, ShardWorker
 from factoid.split import MIN_WORDS, WORDS
-from factoid.store.ingest import component_name
+from factoid.store.recipe import component_name
 from factoid.store.settings import DEFAULT_GRANULARITIES, GRANULARITIES
 from factoid.units import Granularity, whole_number
 from factoid.vectors import AUTO

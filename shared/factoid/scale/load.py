@@ -25,7 +25,7 @@ from factoid.scale.folders import Folder
 from factoid.scale.shards import Identity, Shard, read_shards
 from factoid.store.database.snapshot import INCOMPLETE, NO_DIGEST, StoredUnit, metadata_keys
 from factoid.store.database.transaction import Selection, check_units
-from factoid.store.language import notice_language
+from factoid.store.language import set_language
 from factoid.store.settings import GRANULARITIES, check_identity
 from factoid.store.unit_store import UnitStore
 from factoid.units import Document, Granularity, Unit, content_id
@@ -297,19 +297,19 @@ class _OwnStore:
             if stored.vector is not None:
                 vectors[position] = stored.vector
         if self._is_first:
-            notice_language(self._opened, _passages(units), None)
+            set_language(self._opened, _passages(units), None)
             self._is_first = False
         kinds = {units[position].granularity for position in vectors}
         self._opened.encode_also(kinds)
-        with self._opened.commit(None) as writing:
-            check_identity(writing, "the shards with", **self._identity, dim=self._dim)
-            writing.remove(Selection(document_ids=list(batch.documents)))
+        with self._opened.identified_transaction(None) as transaction:
+            check_identity(transaction, "the shards with", **self._identity, dim=self._dim)
+            transaction.remove(Selection(document_ids=list(batch.documents)))
             for name, document in batch.documents.items():
-                writing.put_document(document, batch.digests[name])
-            writing.insert(units, vectors)
-            writing.identify(self._identity)
-            kinds.update(self._opened.named_granularities, writing.granularities)
-            writing.keep_granularities([kind for kind in GRANULARITIES if kind in kinds])
+                transaction.put_document(document, batch.digests[name])
+            transaction.insert(units, vectors)
+            transaction.identify(self._identity)
+            kinds.update(self._opened.named_granularities, transaction.granularities)
+            transaction.keep_granularities([kind for kind in GRANULARITIES if kind in kinds])
 
     def finish(self) -> None:
         self._store.refresh(progress=self._progress)

@@ -32,18 +32,13 @@ from factoid.scale.folders import Folder
 from factoid.scale.inputs import Portion
 from factoid.scale.shards import Failure, write_shard
 from factoid.store import UnitStore
+from factoid.store.assembly import SplitDocument, split_document
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_units
-from factoid.store.ingest import (
-    EncodedUnits,
-    Recipe,
-    SplitDocument,
-    make_units,
-    split_document,
-    with_kept_digests,
-)
-from factoid.store.language import notice_language
+from factoid.store.ingest import EncodedUnits, make_units, with_kept_digests
+from factoid.store.language import set_language
+from factoid.store.recipe import Recipe
 from factoid.units import Document, Granularity
 
 Batch = dict[str, Any]
@@ -299,7 +294,7 @@ class ShardWorker:
         if not self._has_noticed:
             self._has_noticed = True
             passages = list(chain.from_iterable(split.passages for split in batch))
-            notice_language(self._store.opened, passages, self._recipe.propositionizer)
+            set_language(self._store.opened, passages, self._recipe.propositionizer)
         encoded = make_units(self._store.opened, batch, self._recipe)
         check_units(encoded.units)
         for split in batch:

@@ -29,7 +29,8 @@ from factoid.store.database.snapshot import Snapshot
 from factoid.units import Unit
 from factoid.vectors.vector_index import membership
 
-MIXED_PASSAGES = "mixed passages"  # the name of the index
+# The name of the index of passages over units with other metadata than their own.
+VARIED_PASSAGES = "varied passages"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,9 @@ class Wall:
     condition: Condition
     key: str | None  # of a filter that may be remembered
     passing: Ids  # the rows of metadata that pass, ascending
-    # The rows of closed passages, which may not be shown whole: of every one whose units pass in
-    # part; of those without a unit that passes, some may be missing.
+    # The rows of closed passages, which may not be shown whole: every one whose units pass in part.
+    # One none of whose units pass may be missing: it fails itself, and no unit that passes leads a
+    # search to it.
     closed: Ids
 
     @classmethod
@@ -49,7 +51,7 @@ class Wall:
         snapshot: Snapshot,
         condition: Condition,
         key: str | None,
-        mixed: Columns,
+        varied: Columns,
         all_passages: Callable[[Snapshot], tuple[Ids, Ids]],
     ) -> Wall:
         """Return what a filter lets through.
@@ -58,12 +60,12 @@ class Wall:
             snapshot: That of the generation.
             condition: The filter.
             key: As the attribute.
-            mixed: The passages over units with other metadata, and these units.
+            varied: The passages over units with other metadata, and these units.
             all_passages: Returns the rows of all passages and of their metadata. It is called only
                 for filters that name a granularity.
         """
         passing = passing_rows(snapshot.connection, condition)
-        closed = _closed(snapshot, condition, passing, mixed)
+        closed = _closed(snapshot, condition, passing, varied)
         if judges_kinds(snapshot.connection, condition) and snapshot.has_units_of_passages:
             # The filter may name the granularity: a passage can fail where its units pass.
             passages, metadata = all_passages(snapshot)
@@ -127,17 +129,17 @@ class Wall:
         return matches(self.condition, unit.metadata)
 
 
-def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Columns) -> Ids:
+def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, varied: Columns) -> Ids:
     """Return the rows of closed passages among those over units with other metadata.
 
     A passage is closed if it or one of its units fails the filter.
     """
-    closing = ~membership(mixed.metadata, passing)
+    closing = ~membership(varied.metadata, passing)
     if not closing.any():
-        return mixed.rows[:0]
-    under = mixed.passages != mixed.rows
-    harmless = harmless_rows(snapshot.connection, condition, mixed.metadata[closing & under])
-    closing &= ~(under & membership(mixed.metadata, harmless))
-    groups = mixed.by("passage")
+        return varied.rows[:0]
+    under = varied.passages != varied.rows
+    harmless = harmless_rows(snapshot.connection, condition, varied.metadata[closing & under])
+    closing &= ~(under & membership(varied.metadata, harmless))
+    groups = varied.by("passage")
     is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
     return groups.keys[is_closed]

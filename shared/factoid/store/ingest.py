@@ -16,24 +16,28 @@ from typing import NamedTuple
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.heading_template import EMBED_TEMPLATE
 from factoid.progress import Progress, progress_bar
-from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.contextualizer import CONTEXT, Contextualizer, checked_contexts
-from factoid.propositions.decompose import Policy
-from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
+from factoid.propositions import Decomposition, Report, adecompose, decompose
+from factoid.store.assembly import (
+    SplitDocument,
+    assemble,
+    own_children,
+    split_document,
+    whole_passage,
+    with_contexts,
+)
 from factoid.store.database.snapshot import NO_DIGEST
 from factoid.store.database.transaction import Selection
-from factoid.store.language import notice_language
+from factoid.store.language import set_language
 from factoid.store.opened import OpenedStore
+from factoid.store.recipe import Recipe
 from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
 from factoid.store.unit_vectors import aencode, encode, reusable_vectors
-from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Document, Granularity, Unit, child_unit, content_id
+from factoid.units import Document, Granularity, Unit
 
-# Passages of one call of the propositionizer, and at which a batch of whole documents ends. A batch
-# is encoded and committed together.
+# Passages of one call of the propositionizer, and at which a batch of whole documents ends, which
+# may have more with its last one. A batch is encoded and committed together.
 _BATCH_PASSAGES = 256
 # Documents whose digests are looked up together: as many as these, or as have these characters.
 _LOOKUP_DOCUMENTS = 256
@@ -62,62 +66,6 @@ class AddReport:
     units: Mapping[Granularity, int] = field(default_factory=dict)
     decomposition: Report = field(default_factory=Report)
     removed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How documents become units (see `UnitStore.add_documents`).
-
-    Part of a document's digest, as it changes the result.
-    """
-
-    granularities: Sequence[Granularity]  # besides passages, which are always made
-    propositionizer: Propositionizer | None = None  # None makes no propositions
-    words: int = WORDS
-    min_words: int = MIN_WORDS
-    join_paragraphs: bool = True
-    unsupported: Policy = "drop"
-    template: str = EMBED_TEMPLATE
-    sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
-    contextualizer: Contextualizer | None = None  # None writes no contexts
-
-    def digest(self, document: Document) -> str:
-        """Return a digest of a document and of this recipe."""
-        content = [
-            document.id,
-            document.text,
-            document.title,
-            document.section,
-            dict(document.metadata),
-        ]
-        options = [
-            list(self.granularities),
-            component_name(self.propositionizer),
-            self.words,
-            self.min_words,
-            self.join_paragraphs,
-            self.unsupported,
-            self.template,
-        ]
-        if self.sentences is not None:
-            options.append(component_name(self.sentences))
-        if self.contextualizer is not None:
-            options.append({"contextualizer": self.contextualizer.name})
-        return content_id(*content, *options)
-
-
-def component_name(component: object) -> str:
-    """Return the name of a propositionizer or splitter, or that of its class."""
-    return getattr(component, "name", type(component).__qualname__)
-
-
-@dataclass(frozen=True, slots=True)
-class SplitDocument:
-    """A document, the digest of its content and recipe, and its passages."""
-
-    document: Document
-    digest: str
-    passages: list[Unit]
 
 
 class EncodedUnits(NamedTuple):
@@ -250,12 +198,13 @@ def make_units(
     """
     passages = _passages_of(batch)
     decomposition = Decomposition()
-    for block, propositionizer in propositionizer_calls(passages, recipe):
-        decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
+    for block in blocks_of(passages):
+        if recipe.propositionizer is not None:
+            decomposition += decompose(
+                block, recipe.propositionizer, unsupported=recipe.unsupported
+            )
         if on_progress is not None:
             on_progress(passages=len(block))
-    if recipe.propositionizer is None and on_progress is not None:
-        on_progress(passages=len(passages))
     units = _units_of(batch, decomposition, recipe)
     reusable = reusable_vectors(store, _ids(batch))
     vectors = encode(store, units, known=reusable, on_progress=on_progress)
@@ -271,15 +220,26 @@ async def _amake_units(
     """Do the same as `make_units` without blocking the event loop."""
     passages = _passages_of(batch)
     decomposition = Decomposition()
-    for block, propositionizer in propositionizer_calls(passages, recipe):
-        decomposition += await adecompose(block, propositionizer, unsupported=recipe.unsupported)
+    for block in blocks_of(passages):
+        if recipe.propositionizer is not None:
+            decomposition += await adecompose(
+                block, recipe.propositionizer, unsupported=recipe.unsupported
+            )
         on_progress(passages=len(block))
-    if recipe.propositionizer is None:
-        on_progress(passages=len(passages))
     units = await asyncio.to_thread(_units_of, batch, decomposition, recipe)
     reusable = await asyncio.to_thread(reusable_vectors, store, _ids(batch))
     vectors = await aencode(store, units, reusable, on_progress)
     return EncodedUnits(units, vectors, decomposition)
+
+
+def blocks_of(passages: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+    """Yield passages in blocks, one for each call of the propositionizer.
+
+    A batch is mostly one block, or two: it ends with the document that fills it. Only a long
+    document has many, so that a call stays bounded and progress is shown.
+    """
+    for start in range(0, len(passages), _BATCH_PASSAGES):
+        yield passages[start : start + _BATCH_PASSAGES]
 
 
 def _units_of(
@@ -300,7 +260,7 @@ def _after_setting_language(
     first = next(batches, None)
     if first is None:
         return
-    notice_language(store, _passages_of(first), recipe.propositionizer)
+    set_language(store, _passages_of(first), recipe.propositionizer)
     yield first
     yield from batches
 
@@ -315,30 +275,29 @@ def _changed_batches(
     """Yield the documents that are not stored as given, some `_BATCH_PASSAGES` passages at a time.
 
     Only these are split. Counts the others, and all that were read. Of equal ids the last one wins.
+    Commit each batch before you ask for the next one: what it holds is looked up in the store.
     """
     batch: dict[str, SplitDocument] = {}  # by the document's id
     size = 0  # passages, also of documents that a later one of the batch has replaced
     for lookup in _lookups(documents, tally, sources):
-        with store.connections.reading() as snapshot:
-            digests = snapshot.digests([document.id for document in lookup])
-        # Those of the batch are not stored yet, but will be before what comes now.
-        for split in batch.values():
-            digests[split.document.id] = split.digest
+        digests = _digests_after(store, lookup, batch.values())
         unchanged: set[str] = set()  # ids: a document that is given twice counts once
         for document in lookup:
             digest = recipe.digest(document)
-            if digests.get(document.id) == digest:
-                if document.id not in batch:
-                    unchanged.add(document.id)
+            is_changed = digests.get(document.id) != digest
+            if not is_changed and document.id not in batch:
+                unchanged.add(document.id)
+            if not is_changed:
                 continue
             unchanged.discard(document.id)  # this is a later version, which replaces it
             if document.id in batch:
                 logger.warning(
                     "two documents have the id %r: the later one replaces the other", document.id
                 )
-            batch[document.id] = SplitDocument(document, digest, split_document(document, recipe))
+            split = SplitDocument(document, digest, split_document(document, recipe))
+            batch[document.id] = split
             digests[document.id] = digest
-            size += len(batch[document.id].passages)
+            size += len(split.passages)
             if size >= _BATCH_PASSAGES:
                 yield list(batch.values())
                 batch = {}
@@ -346,6 +305,17 @@ def _changed_batches(
         tally.unchanged += len(unchanged)
     if batch:
         yield list(batch.values())
+
+
+def _digests_after(
+    store: OpenedStore, lookup: Iterable[Document], batch: Iterable[SplitDocument]
+) -> dict[str, str]:
+    """Return the digests of some documents, by id, as they will be once a batch is committed."""
+    with store.connections.reading() as snapshot:
+        digests = snapshot.digests([document.id for document in lookup])
+    for split in batch:
+        digests[split.document.id] = split.digest
+    return digests
 
 
 def _lookups(
@@ -372,20 +342,6 @@ def _lookups(
         yield lookup
 
 
-def split_document(document: Document, recipe: Recipe) -> list[Unit]:
-    """Return the passages of a document."""
-    passages = split_passages(
-        document,
-        words=recipe.words,
-        min_words=recipe.min_words,
-        join_paragraphs=recipe.join_paragraphs,
-        sentences=recipe.sentences,
-    )
-    if not passages and document.text.strip():
-        passages = [whole_passage(document)]  # only headings or front matter: it can still be found
-    return passages
-
-
 def _ids(batch: Iterable[SplitDocument]) -> list[str]:
     return [split.document.id for split in batch]
 
@@ -395,131 +351,6 @@ def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
     for split in batch:
         passages += split.passages
     return passages
-
-
-# -- Passages into units --
-
-
-def propositionizer_calls(
-    passages: Sequence[Unit], recipe: Recipe
-) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
-    """Yield the passages of each call of the propositionizer, with the propositionizer.
-
-    There are no calls if the recipe has none.
-    """
-    if recipe.propositionizer is not None:
-        for start in range(0, len(passages), _BATCH_PASSAGES):
-            yield passages[start : start + _BATCH_PASSAGES], recipe.propositionizer
-
-
-def assemble(
-    passages: Sequence[Unit], propositions: Sequence[Unit], granularities: Sequence[Granularity]
-) -> list[Unit]:
-    """Return passages with the units under them, each id once; parents come before their children.
-
-    A passage without a unit of a wanted granularity, such as a table, is its own child at that
-    granularity, so that searches at it also find the passage.
-    """
-    units = {unit.id: unit for unit in passages}
-    for granularity in (Granularity.SENTENCE, Granularity.PROPOSITION):
-        if granularity not in granularities:
-            continue
-        children = list(propositions)
-        if granularity is Granularity.SENTENCE:
-            children = []
-            for passage in passages:
-                children += split_sentences(passage)
-        parents = {unit.parent_id for unit in children}
-        for passage in passages:
-            if passage.id not in parents:
-                children += own_children(passage, [granularity])
-        for unit in children:
-            units[unit.id] = unit
-    return list(units.values())
-
-
-def with_contexts(
-    units: Sequence[Unit], batch: Iterable[SplitDocument], contextualizer: Contextualizer | None
-) -> list[Unit]:
-    """Return units, the passages among them with their contexts in the metadata."""
-    if contextualizer is None:
-        return list(units)
-    contexts: dict[str, str] = {}
-    for split in batch:
-        texts = checked_contexts(contextualizer, split.document, split.passages)
-        for passage, text in zip(split.passages, texts, strict=True):
-            contexts[passage.id] = text
-    contextual = []
-    for unit in units:
-        if contexts.get(unit.id):
-            unit = replace(unit, metadata={**unit.metadata, CONTEXT: contexts[unit.id]})
-        contextual.append(unit)
-    return contextual
-
-
-def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
-    """Return a passage as a unit under itself at each of these granularities except its own.
-
-    White space has none.
-    """
-    if not passage.text.strip():
-        return []
-    children = []
-    for granularity in granularities:
-        if granularity is not passage.granularity:
-            child = child_unit(
-                passage,
-                passage.text,
-                granularity,
-                passage.start,
-                passage.end,
-                visible=passage.visible,
-            )
-            children.append(child)
-    return children
-
-
-def whole_passage(document: Document) -> Unit:
-    """Return a document as one passage."""
-    return child_unit(
-        document,
-        document.text,
-        Granularity.PASSAGE,
-        0,
-        len(document.text),
-        visible=seen_text(document.text, document.metadata),
-    )
-
-
-def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
-    """Return the positions of units that have to be encoded, or their passage could not be found.
-
-    In a store of propositions or sentences these are passages without a unit that the store encodes
-    among the units, and units of other granularities whose passage is neither among the units nor
-    stored.
-    """
-    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
-        return set()
-    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
-    represented = {unit.parent_id for unit in units if store.encodes(unit)}
-    others: list[tuple[int, Unit]] = []
-    above: set[str] = set()
-    for position, unit in enumerate(units):
-        if unit.text.strip() and not store.encodes(unit):
-            others.append((position, unit))
-            if unit.granularity is not Granularity.PASSAGE:
-                above.add(unit.parent_id)
-    with store.connections.reading() as snapshot:
-        stored = {unit.id for unit in snapshot.units_by_id(sorted(above - passages))}
-    lone = set()
-    for position, unit in others:
-        if unit.granularity is Granularity.PASSAGE:
-            is_lone = unit.id not in represented
-        else:
-            is_lone = unit.parent_id not in passages | stored
-        if is_lone:
-            lone.add(position)
-    return lone
 
 
 # -- The commit --
@@ -561,12 +392,12 @@ def replace_documents(
     vectors: Mapping[int, Vectors],
 ) -> None:
     """Replace documents and their units by these; vectors are by the position of their unit."""
-    with store.commit(store.embed_metadata) as writing:
-        writing.remove(Selection(document_ids=[split.document.id for split in batch]))
+    with store.identified_transaction(store.embed_metadata) as transaction:
+        transaction.remove(Selection(document_ids=[split.document.id for split in batch]))
         for split in batch:
-            writing.put_document(split.document, split.digest)
-        writing.insert(units, vectors)
-        writing.keep_granularities(store.granularities)
+            transaction.put_document(split.document, split.digest)
+        transaction.insert(units, vectors)
+        transaction.keep_granularities(store.granularities)
 
 
 def add_embedded(

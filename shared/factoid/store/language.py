@@ -104,20 +104,29 @@ def detect_language(texts: Iterable[str]) -> str:
     return code
 
 
-def notice_language(
+def set_language(
     store: OpenedStore, passages: Iterable[Unit], propositionizer: Propositionizer | None
 ) -> None:
-    """Give the index of words of an empty store the language of passages, unless one was named.
+    """Set the language of an empty store to that of passages, and warn of what is made for English.
 
-    Warn once, if the propositionizer or the encoder was made for English and they are not.
+    Each language counts once while a store is open, and none where it cannot be told.
     """
     code = detect_language(passage.search_text for passage in passages)
     if not code or code in store.noticed_languages:
         return
     store.noticed_languages.add(code)
-    store.take_language(code if code in LANGUAGES else "")
-    if code == "en":
-        return
+    index_language = ""  # of the index of words; it takes this for a language that it does not know
+    if code in LANGUAGES:
+        index_language = code
+    store.take_language(index_language)
+    if code != "en":
+        _warn_of_english_parts(store, code, propositionizer)
+
+
+def _warn_of_english_parts(
+    store: OpenedStore, code: str, propositionizer: Propositionizer | None
+) -> None:
+    """Warn if the propositionizer or the encoder was made for English, and the texts are not."""
     made_for_english = []
     cached = getattr(propositionizer, "propositionizer", propositionizer)
     if isinstance(cached, SyntaxPropositionizer):

@@ -22,11 +22,11 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import Snapshot, metadata_keys
 from factoid.store.database.transaction import Transaction
-from factoid.store.filter_wall import MIXED_PASSAGES
+from factoid.store.filter_wall import VARIED_PASSAGES
 from factoid.store.indexes.build import (
     Builder,
     LexicalBuilder,
-    MixedPassagesBuilder,
+    VariedPassagesBuilder,
     VectorBuilder,
 )
 from factoid.store.indexes.live import LiveIndexes
@@ -155,10 +155,10 @@ class OpenedStore:
         """
         return unit.granularity in self.granularities and bool(unit.text.strip())
 
-    def compared_granularities(
+    def compared_by(
         self, options: SearchOptions, available: Sequence[Granularity] | None = None
     ) -> list[Granularity]:
-        """Return the granularities that a search compares with the query.
+        """Return the granularities that a search with these options compares.
 
         They are chosen from `available`, by default from all that the store encodes.
 
@@ -182,8 +182,8 @@ class OpenedStore:
         self.granularities = _in_order(names)
 
     @contextmanager
-    def commit(self, embed_metadata: Sequence[str] | None) -> Iterator[Transaction]:
-        """Commit all writes of the block as one generation, and what made their vectors.
+    def identified_transaction(self, embed_metadata: Sequence[str] | None) -> Iterator[Transaction]:
+        """Commit all writes of the block as one generation, and record what made their vectors.
 
         Args:
             embed_metadata: What was encoded with the texts; None if that is not known.
@@ -192,23 +192,29 @@ class OpenedStore:
             EncoderMismatchError: The store holds vectors of another encoder, template or metadata:
                 another process may have filled it.
         """
-        with self.connections.transaction() as writing:
-            yield writing
-            self._identify(writing, embed_metadata)
+        with self.connections.transaction() as transaction:
+            yield transaction
+            self._record_identity(transaction, embed_metadata)
 
-    def _identify(self, writing: Transaction, embed_metadata: Sequence[str] | None) -> None:
-        identity = self.identity
-        check_identity(writing, "was opened with", **identity)
-        requested = identity["embed_metadata"]
-        encoded = requested
+    def _record_identity(
+        self, transaction: Transaction, embed_metadata: Sequence[str] | None
+    ) -> None:
+        opened_with = self.identity
+        check_identity(transaction, "was opened with", **opened_with)
+
+        # -- Record what made the vectors, where the store has no record yet --
+        opened_keys = opened_with["embed_metadata"]  # of this open store
+        vector_keys = opened_keys  # of the vectors in this transaction
         if embed_metadata is not None:
-            encoded = json.dumps(check_metadata_keys(embed_metadata))
-        identity["embed_metadata"] = requested or encoded
+            vector_keys = json.dumps(check_metadata_keys(embed_metadata))
+        record = {**opened_with, "embed_metadata": opened_keys or vector_keys}
         if self.encoder is not None:
-            identity["embed_template"] = self.requested_template or EMBED_TEMPLATE
-            identity["late_chunking"] = identity["late_chunking"] or "false"
-        writing.identify(identity)
-        check_identity(writing, "these vectors with", embed_metadata=encoded)
+            record["embed_template"] = self.requested_template or EMBED_TEMPLATE
+            record["late_chunking"] = record["late_chunking"] or "false"
+        transaction.identify(record)
+
+        # -- Compare the keys of these vectors with the record, which may be new --
+        check_identity(transaction, "these vectors with", embed_metadata=vector_keys)
 
 
 def open_store(
@@ -270,7 +276,7 @@ def open_store(
     # -- Indexes --
     vectors = VectorBuilder(settings, device, gpu_shard, gpu_float16, mmap)
     builders: dict[str, Builder] = dict.fromkeys(encoded, vectors)
-    builders[MIXED_PASSAGES] = MixedPassagesBuilder()
+    builders[VARIED_PASSAGES] = VariedPassagesBuilder()
     builders[LEXICAL] = LexicalBuilder(settings.language)
     opened: OpenedStore
 

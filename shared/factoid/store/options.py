@@ -140,7 +140,7 @@ def _substitute(granularity: Granularity, available: Sequence[Granularity]) -> G
     return granularity
 
 
-MIXED = "mixed"
+ALL_GRANULARITIES = "mixed"  # of the option `granularity`
 # For each fine granularity, the one whose units take the place of missing ones in a passage that
 # has none.
 SUBSTITUTES = {
@@ -155,11 +155,12 @@ class SearchOptions:
     """The options of a search besides the query and k.
 
     Attributes:
-        granularity: The units that are compared with the query: one granularity, several, or
-            "mixed" for all. None for propositions, else the finest that the store searches. A
-            passage without propositions is compared by its sentences, one without sentences by its
-            propositions, and one without either as a whole: so is each passage of a store that
-            embeds no sentences, unless it was opened with granularities that leave them out.
+        granularity: The units that are compared with the query, and may be matches: one
+            granularity, several, or "mixed" for all. None for propositions, else the finest that
+            the store searches. A passage without propositions is compared by its sentences, one
+            without sentences by its propositions, and one without either as a whole: so is each
+            passage of a store that embeds no sentences, unless it was opened with granularities
+            that leave them out. How much the passage around a match counts is up to `weights`.
         parents: What to return: the k best distinct passages, each with the units that made it a
             hit in `matches`; the k best distinct documents; or the units themselves. "auto" is
             "passage", but a document that is one passage comes back whole, as it was added: the
@@ -290,7 +291,10 @@ class SearchOptions:
     def compared_granularities(
         self, available: Sequence[Granularity], *, substitute: bool = False
     ) -> list[Granularity]:
-        """Return the granularities to compare with the query.
+        """Return the granularities to compare: their units may be matches.
+
+        The passages around these are their context. They weigh in the score (`Weights.passage`),
+        and are compared themselves only if passages are one of these granularities.
 
         Args:
             available: Those that have an index.
@@ -307,7 +311,7 @@ class SearchOptions:
             return [min(available, key=FINEST_FIRST.index)]
         if self.granularity is None:
             return [min(available, key=FINEST_FIRST.index)]
-        if self.granularity == MIXED:
+        if self.granularity == ALL_GRANULARITIES:
             return list(available)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
         granularities = list(map(Granularity, names))
@@ -327,7 +331,7 @@ class SearchOptions:
         if self.granularity is None:
             return min(available, key=FINEST_FIRST.index)
         if not isinstance(self.granularity, str) or self.granularity in (
-            MIXED,
+            ALL_GRANULARITIES,
             Granularity.DOCUMENT,
         ):
             raise InvalidInputError(

@@ -9,7 +9,7 @@ from functools import partial
 from factoid.errors import InvalidInputError
 from factoid.heading_template import with_heading, with_metadata
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.filter_wall import MIXED_PASSAGES, Wall
+from factoid.store.filter_wall import VARIED_PASSAGES, Wall
 from factoid.store.indexes.state import IndexState
 from factoid.store.opened import OpenedStore
 from factoid.store.options import (
@@ -32,7 +32,7 @@ from factoid.units import Granularity, Hit, Unit
 RERANK = "rerank"
 """The reranker's score among the parts of a hit."""
 
-CANDIDATES = 100  # as in AGRaME, §4.1
+RERANKER_CANDIDATES = 100  # as in AGRaME, §4.1
 
 
 @dataclass(slots=True)
@@ -89,11 +89,11 @@ def with_expansion(
     """Return the hits of each query with their neighbours, if the query asks for them."""
     if not queries.options.expand:
         return list(map(list, results))
-    mixed = []
+    varied = []
     for name in queries.indexes:
-        if name == MIXED_PASSAGES:
-            mixed.append(name)
-    return store.indexes.with_current(mixed, partial(_expanded, queries, results))
+        if name == VARIED_PASSAGES:
+            varied.append(name)
+    return store.indexes.with_current(varied, partial(_expanded, queries, results))
 
 
 def _expanded(
@@ -125,7 +125,7 @@ def _candidates(
     """
     wall = wall_of(queries, snapshot, states)
     options = replace(queries.options, parents="passage", min_score=None, expand=0, rerank=None)
-    most = max(queries.k, options.candidates or CANDIDATES)
+    most = max(queries.k, options.candidates or RERANKER_CANDIDATES)
     first = replace(queries, k=most, options=options)
     candidates = RerankCandidates(search_snapshot(first, wall, snapshot, states))
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError, shown
+from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
 from factoid.ranking import (
     LEXICAL,
@@ -28,14 +28,12 @@ from factoid.ranking.columns import Mask
 from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Allowed, Snapshot
-from factoid.store.filter_wall import MIXED_PASSAGES, Wall
+from factoid.store.filter_wall import VARIED_PASSAGES, Wall
 from factoid.store.indexes.state import IndexState
 from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
 from factoid.vectors import RowIds, Similarity, normalized
-
-_TEXTS = 500  # documents whose texts are in memory at once
 
 # -- The queries --
 
@@ -52,7 +50,7 @@ class Queries:
     k: int
     options: SearchOptions
     condition: Condition | None  # the filter
-    granularities: Sequence[Granularity]  # the granularities that are compared
+    granularities: Sequence[Granularity]  # those compared: their units may be matches
     weights: Weights
     indexes: Sequence[str]  # names of the indexes that are needed
 
@@ -71,7 +69,7 @@ def prepare_queries(
     searchable: Sequence[Granularity] = store.granularities
     if not options.granularity:  # a default never chooses a granularity without vectors
         searchable = _granularities_with_vectors(store)
-    granularities = store.compared_granularities(options, searchable)
+    granularities = store.compared_by(options, searchable)
     k = whole_number("k", k)
     for text in texts or ():
         check_text(text, "query")
@@ -89,7 +87,7 @@ def prepare_queries(
     if weights.lexical:
         indexes.append(LEXICAL)
     if condition is not None:
-        indexes.append(MIXED_PASSAGES)
+        indexes.append(VARIED_PASSAGES)
     needed = list(dict.fromkeys(indexes))
     return Queries(vectors, texts, k, options, condition, granularities, weights, needed)
 
@@ -111,6 +109,9 @@ def _granularities_with_vectors(store: OpenedStore) -> Sequence[Granularity]:
     if len(store.granularities) == 1:
         return store.granularities
     finest = min(store.granularities, key=FINEST_FIRST.index)
+    # Read outside the lock of indexes: another thread may be updating the state. Its generation is
+    # cleared first and set last, so one that equals the snapshot's is that of a whole state, and
+    # otherwise the database answers. The search takes a snapshot of its own afterwards.
     state = store.indexes.states[finest]
     with store.connections.reading() as snapshot:
         if state.generation == snapshot.generation and state.has_vectors:
@@ -140,8 +141,8 @@ def wall_of(queries: Queries, snapshot: Snapshot, states: Sequence[IndexState]) 
     if queries.condition is None:
         return None
     # `prepare_queries` asked for it, since there is a filter.
-    [mixed] = [state for state in states if state.name == MIXED_PASSAGES]
-    return mixed.wall(snapshot, queries.condition)
+    [varied] = [state for state in states if state.name == VARIED_PASSAGES]
+    return varied.wall(snapshot, queries.condition)
 
 
 def search_snapshot(
@@ -214,7 +215,7 @@ def _query_indexes(
     is_limited = wall is not None or has_ids
     indexes = _QueryIndexes({})
     for state in states:
-        if state.name == MIXED_PASSAGES or state.index is None:
+        if state.name == VARIED_PASSAGES or state.index is None:
             continue
         if state.name == LEXICAL:
             indexes.words = state
@@ -224,8 +225,8 @@ def _query_indexes(
         if not len(state.index):
             continue
         granularity = Granularity(state.name)
-        # Passages that are not compared have no mask: they only add to the scores of allowed
-        # units, and `best_parents` leaves out the closed ones.
+        # Passages that are not compared are the context of units: they have no mask, they only
+        # weigh in the scores of allowed units, and `best_parents` leaves out the closed ones.
         mask = None
         if is_limited and granularity in queries.granularities:
             mask = state.selection(snapshot, options, wall)
@@ -324,21 +325,25 @@ def _hits(
 
     Texts are read once for all queries: first the documents, then the other units.
     """
-    documents = _documents(snapshot, rankings, options, wall)
-    shown: list[list[int | None]] = []
+    documents = _shown_documents(snapshot, rankings, options, wall)
+    # For each query, the rows of the units that are shown for its other parents, by the parent.
+    unit_rows: list[dict[int, int]] = []
     for ranking in rankings:
-        rows = [_shown_row(parent, options.ranked_parents, documents, wall) for parent in ranking]
-        shown.append(rows)
-    units = _units(snapshot, rankings, shown, wall)
+        rows = {}
+        for parent in ranking:
+            if parent.key not in documents:
+                rows[parent.key] = _shown_row(parent, options.ranked_parents, wall)
+        unit_rows.append(rows)
+    units = _units(snapshot, rankings, unit_rows, wall)
 
     hits: list[list[Hit]] = []
-    for ranking, rows in zip(rankings, shown, strict=True):
+    for ranking, rows in zip(rankings, unit_rows, strict=True):
         query_hits = []
-        for parent, row in zip(ranking, rows, strict=True):
-            if row is None:
+        for parent in ranking:
+            if parent.key in documents:
                 unit = documents[parent.key]
             else:
-                unit = units[row]
+                unit = units[rows[parent.key]]
             matches: tuple[Hit, ...] = ()
             if options.ranked_parents != "unit" or unit.granularity is Granularity.PASSAGE:
                 matches = _matches(parent, units, score_limit)
@@ -350,15 +355,16 @@ def _hits(
     return hits
 
 
-def _documents(
+def _shown_documents(
     snapshot: Snapshot,
     rankings: Sequence[Sequence[RankedParent]],
     options: SearchOptions,
     wall: Wall | None,
 ) -> dict[int, Unit]:
-    """Return the documents that are shown, by the key of the ranked parent.
+    """Return the documents that are shown whole, by the key of the ranked parent.
 
-    With parents="auto", the key is the row of a document's only passage.
+    That is the document's row where documents are ranked; with parents="auto" passages are, and it
+    is the row of the document's only passage.
     """
     keys = {parent.key for parent in chain.from_iterable(rankings)}
     if options.ranked_parents == "document":
@@ -371,14 +377,13 @@ def _documents(
 def _units(
     snapshot: Snapshot,
     rankings: Sequence[Sequence[RankedParent]],
-    shown: Sequence[Sequence[int | None]],
+    shown_rows: Sequence[Mapping[int, int]],
     wall: Wall | None,
 ) -> dict[int, Unit]:
     """Return the units that are shown and the matches, by row."""
-    rows = set()
-    for row in chain.from_iterable(shown):
-        if row is not None:
-            rows.add(row)
+    rows: set[int] = set()
+    for of_query in shown_rows:
+        rows.update(of_query.values())
     for parent in chain.from_iterable(rankings):
         rows.update(match.row for match in parent.matches)
     units = snapshot.units(sorted(rows))
@@ -390,16 +395,12 @@ def _units(
     return dict(zip(units, visible, strict=True))
 
 
-def _shown_row(
-    parent: RankedParent, parents: Parents, documents: Mapping[int, Unit], wall: Wall | None
-) -> int | None:
-    """Return the row of the unit that is shown for a ranked parent; None for its document.
+def _shown_row(parent: RankedParent, parents: Parents, wall: Wall | None) -> int:
+    """Return the row of the unit that is shown for a ranked parent that is no whole document.
 
     In place of a document that is not open this is the best of its open passages, and in place of a
     passage its best unit.
     """
-    if parent.key in documents:
-        return None
     if parents == "document" and parent.passage is not None:
         return parent.passage
     if parents == "document":
@@ -528,175 +529,3 @@ def cut_sentences(passages: Iterable[Unit], unit: Unit, count: int) -> list[Unit
             else:
                 within.append(sentence)
     return [*before[-count:], *within, *after[:count]]
-
-
-# -- Units by their ids --
-
-
-def allowed_ids(
-    condition: Condition,
-    ids: Sequence[str] | None,
-    snapshot: Snapshot,
-    states: Sequence[IndexState],
-) -> list[str]:
-    """Return the ids of units that a filter lets a search return, of all or of some.
-
-    The oldest come first.
-    """
-    names, rows, metadata = snapshot.unit_metadata(ids)
-    wall = states[0].wall(snapshot, condition)
-    return list(compress(names, wall.allowed(rows, metadata).tolist()))
-
-
-def allowed_units(
-    condition: Condition,
-    ids: Sequence[str],
-    documents: bool,
-    snapshot: Snapshot,
-    states: Sequence[IndexState],
-) -> list[Unit]:
-    """Return what `stored_by_id` returns, without what a filter excludes."""
-    wall = states[0].wall(snapshot, condition)
-    stored = stored_by_id(snapshot, ids, documents=documents)
-    unit_ids: list[str] = []
-    document_ids: list[str] = []
-    for unit in stored:
-        if unit.granularity is Granularity.DOCUMENT:
-            document_ids.append(unit.id)
-        else:
-            unit_ids.append(unit.id)
-    allowed = {*allowed_ids(condition, unit_ids, snapshot, states)}
-    units = [unit for unit in stored if unit.id in allowed]
-    shown = {unit.id: unit for unit in wall.shown(snapshot, units)}
-    rows = snapshot.document_rows(document_ids).tolist()
-    for document in open_documents(snapshot, rows, wall).values():
-        shown[document.id] = document
-    return [shown[unit.id] for unit in stored if unit.id in shown]
-
-
-def passages_around(
-    condition: Condition | None,
-    unit_id: str,
-    count: int,
-    snapshot: Snapshot,
-    states: Sequence[IndexState],
-) -> list[Unit]:
-    """Return the passage of a unit with `count` passages before and after, in order of the text.
-
-    Without those that a filter excludes, and [] if it excludes the unit.
-    """
-
-    def passing(ids: Sequence[str]) -> list[Unit]:
-        if condition is None:
-            return snapshot.units_by_id(ids)
-        return allowed_units(condition, ids, False, snapshot, states)
-
-    units = passing([unit_id])
-    if not units:
-        return []
-    [unit] = units
-    if not unit.has_place:  # the place of a framework's node may be unknown
-        return passing([unit.parent_id]) or units
-    span = (unit.start, unit.end)
-    passages = snapshot.neighbours(unit.document_id, Granularity.PASSAGE, *span, count)
-    return passing([passage.id for passage in passages])
-
-
-# -- Lists of ids, in pages --
-
-
-def listed_ids(
-    condition: Condition | None,
-    after: str | None,
-    limit: int | None,
-    snapshot: Snapshot,
-    states: Sequence[IndexState],
-) -> list[str]:
-    """Return the ids of units that a filter lets a search return, oldest first.
-
-    They are those after a unit, as many as are wanted.
-
-    Raises:
-        InvalidInputError: There is no such unit in this list.
-    """
-    row = 0
-    if after is not None:
-        unit_ids, rows, _ = snapshot.unit_metadata([after])
-        if condition is not None:
-            unit_ids = allowed_ids(condition, unit_ids, snapshot, states)
-        if not unit_ids:
-            raise _not_in_list("unit", after)
-        row = int(rows[0])
-    if condition is None:
-        return snapshot.ids(row, limit)
-    wall = states[0].wall(snapshot, condition)
-    ids: list[str] = []
-    while True:
-        unit_ids, rows, metadata = snapshot.unit_metadata(after=row, limit=limit)
-        ids += compress(unit_ids, wall.allowed(rows, metadata).tolist())
-        if limit is None or len(unit_ids) < limit or len(ids) >= limit:
-            return ids[:limit]
-        row = int(rows[-1])
-
-
-def listed_document_ids(
-    condition: Condition | None,
-    after: str | None,
-    limit: int | None,
-    snapshot: Snapshot,
-    states: Sequence[IndexState],
-) -> list[str]:
-    """Return the ids of documents that a filter lets a search return, oldest first.
-
-    They are those after a document, as many as are wanted.
-
-    Raises:
-        InvalidInputError: There is no such document in this list.
-    """
-    wall = None
-    if condition is not None:
-        wall = states[0].wall(snapshot, condition)
-    row = 0
-    if after is not None:
-        rows = [*open_documents(snapshot, snapshot.rows_with_texts([after]), wall)]
-        if not rows:
-            raise _not_in_list("document", after)
-        [row] = rows
-    if wall is None:
-        return snapshot.document_ids_with_texts(row, limit)
-    ids: list[str] = []
-    while True:
-        by_row = snapshot.document_ids_over(wall.passing, row, limit)
-        rows = [*by_row]
-        for start in range(0, len(rows), _TEXTS):
-            for open_row in sorted(open_documents(snapshot, rows[start : start + _TEXTS], wall)):
-                ids.append(by_row[open_row])
-        if limit is None or len(rows) < limit or len(ids) >= limit:
-            return ids[:limit]
-        row = rows[-1]
-
-
-def _not_in_list(kind: str, after: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"there is no {kind} with the id {shown(after)} in this list, after which it could go on"
-    )
-
-
-def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:
-    """Return the units with these ids, in this order.
-
-    With `documents`, documents whose texts are stored come before units.
-    """
-    if not documents:
-        return snapshot.units_by_id(ids)
-    stored: dict[str, Unit] = {}
-    for document, _ in snapshot.documents_by_id(ids).values():
-        stored[document.id] = document_unit(document)
-    others = [unit_id for unit_id in ids if unit_id not in stored]
-    for unit in snapshot.units_by_id(others):
-        stored[unit.id] = unit
-    units = []
-    for unit_id in ids:
-        if unit_id in stored:
-            units.append(stored[unit_id])
-    return units

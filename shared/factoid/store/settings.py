@@ -108,7 +108,7 @@ def keep_settings(
             "changed"
         )
     if not connections.read_only and (settings != stored or new_dtype):
-        with connections.writing() as connection:
+        with connections.raw_transaction() as connection:
             write_meta(
                 connection, settings=json.dumps(asdict(settings)), dtype=dtype or stored_dtype
             )

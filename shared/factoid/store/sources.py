@@ -100,8 +100,8 @@ class Sources:
                 if self._are_replaced(source, documents):
                     stale += [document.id for document in documents]
         if stale:
-            with connections.transaction() as writing:
-                writing.remove(Selection(document_ids=stale))
+            with connections.transaction() as transaction:
+                transaction.remove(Selection(document_ids=stale))
         self._known.update(sources)
         return len(stale)
 

@@ -30,7 +30,7 @@ from factoid.store.rerank import with_expansion
 from factoid.store.search import Queries, search_snapshot, wall_of
 from factoid.units import Granularity, Hit, Unit
 
-CANDIDATES = 50
+TOKEN_CANDIDATES = 50  # fewer passages, since the tokens of each are encoded
 UNITS_EACH = 3  # candidates of a search for units, for each passage that is read
 _REMEMBERED = 1000  # passages whose token vectors are kept during a call, for its other queries
 
@@ -75,7 +75,7 @@ def _candidates(
     There are as many hits as have so many passages.
     """
     wall = wall_of(queries, snapshot, states)
-    most = max(queries.k, queries.options.candidates or CANDIDATES)
+    most = max(queries.k, queries.options.candidates or TOKEN_CANDIDATES)
     count = most
     if queries.options.parents == "unit":
         count = most * UNITS_EACH
@@ -177,8 +177,8 @@ def _mixed(hits: Sequence[Hit], similarities: Vectors) -> list[Hit]:
     spread = float(similarities.std())
     factor = float(scores.std()) / spread if spread > 0 else 0.0
     scaled = scores.mean() + factor * (similarities - similarities.mean(dtype=np.float64))
-    mixed = []
+    averaged = []
     for hit, similarity in zip(hits, scaled.tolist(), strict=True):
         parts = {**hit.parts, BY_TOKENS: similarity}
-        mixed.append(replace(hit, score=(hit.score + similarity) / 2, parts=parts))
-    return sorted(mixed, key=lambda hit: -hit.score)
+        averaged.append(replace(hit, score=(hit.score + similarity) / 2, parts=parts))
+    return sorted(averaged, key=lambda hit: -hit.score)

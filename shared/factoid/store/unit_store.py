@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -13,7 +13,7 @@ import numpy as np
 from factoid.encode import Encoder, Vectors
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
-from factoid.filters import Filter, to_condition
+from factoid.filters import Filter
 from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
@@ -23,27 +23,19 @@ from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, check_units
-from factoid.store.filter_wall import MIXED_PASSAGES
-from factoid.store.ingest import (
-    AddReport,
-    Recipe,
-    add_embedded,
-    aingest,
-    ingest,
-    lone_units,
-)
-from factoid.store.opened import open_store
-from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
-from factoid.store.rerank import reranked_search
-from factoid.store.search import (
-    allowed_units,
+from factoid.store.ingest import AddReport, add_embedded, aingest, ingest
+from factoid.store.listing import (
+    behind_filter,
     listed_document_ids,
     listed_ids,
     passages_around,
-    prepare_queries,
-    search,
-    stored_by_id,
+    units_by_id,
 )
+from factoid.store.opened import open_store
+from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
+from factoid.store.recipe import Recipe
+from factoid.store.rerank import reranked_search
+from factoid.store.search import prepare_queries, search
 from factoid.store.settings import AUTO_TEMPLATE
 from factoid.store.sources import Sources
 from factoid.store.token_cache import TokenVectorCache
@@ -52,7 +44,7 @@ from factoid.store.transfer.copies import copy_over, copy_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
-from factoid.store.unit_vectors import encode
+from factoid.store.unit_vectors import encode, lone_units
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import TuneRow, WeightsReport, tune, tune_weights
@@ -190,12 +182,12 @@ class UnitStore:
         return self.opened.granularities
 
     def compared_granularities(self, options: SearchOptions) -> list[Granularity]:
-        """Return the granularities that a search compares with the query.
+        """Return the granularities that a search compares: their units may be matches.
 
         Raises:
             InvalidInputError: One of them cannot be compared.
         """
-        return self.opened.compared_granularities(options)
+        return self.opened.compared_by(options)
 
     def encodes_queries(self, options: SearchOptions) -> bool:
         """Return whether a search needs the vector of its query; words alone do without."""
@@ -274,7 +266,8 @@ class UnitStore:
         changed is skipped, unless a passage failed for a reason that another try may solve (a
         time-out). An interrupted call leaves only whole documents, and can be repeated. A store on
         disk caches the results of costly propositionizers (`costly = True`, the models): they only
-        get what is new.
+        get what is new. Indexes are left to the next search, `refresh` or `close`, which the last
+        two write to disk.
 
         Args:
             documents: Any iterable, read once.
@@ -391,8 +384,8 @@ class UnitStore:
         stored = []
         for position, unit in enumerate(units):
             stored.append(StoredUnit(unit, by_position.get(position)))
-        with self.opened.commit(embed_metadata) as writing:
-            writing.put_units(stored, under=not keep_children)
+        with self.opened.identified_transaction(embed_metadata) as transaction:
+            transaction.put_units(stored, under=not keep_children)
         return [unit.id for unit in units]
 
     def add_embedded(self, documents: Iterable[Document], vectors: Mapping[str, Vectors]) -> None:
@@ -441,8 +434,8 @@ class UnitStore:
                 condition.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
-        with self.opened.connections.transaction() as writing:
-            return writing.remove(selected)
+        with self.opened.connections.transaction() as transaction:
+            return transaction.remove(selected)
 
     def update_metadata(
         self,
@@ -463,16 +456,16 @@ class UnitStore:
                 of `embed_metadata`.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
-        with self.opened.connections.transaction() as writing:
-            return writing.describe(selected, changes)
+        with self.opened.connections.transaction() as transaction:
+            return transaction.describe(selected, changes)
 
     def clear(self) -> None:
         """Delete everything, cached propositions and token vectors included.
 
         Another encoder may then fill the store.
         """
-        with self.opened.connections.transaction() as writing:
-            writing.clear()
+        with self.opened.connections.transaction() as transaction:
+            transaction.clear()
         self.opened.connections.sweep_vectors()
         if self.path is not None:
             TokenVectorCache(self.path).clear()
@@ -498,25 +491,8 @@ class UnitStore:
         Raises:
             InvalidInputError: The limit is below 1, or the id `after` is not in the list.
         """
-        return self._listed(listed_ids, filter, after, limit)
-
-    def _listed(
-        self,
-        work: Callable[..., list[str]],
-        filter: Filter | None,  # noqa: A002 - as in search
-        after: str | None,
-        limit: int | None,
-    ) -> list[str]:
-        """Return a page of ids."""
-        if limit is not None:
-            limit = whole_number("limit", limit)
-        if after is not None:
-            check_text(after, "after")
-        if filter is None:
-            with self.opened.connections.reading() as snapshot:
-                return work(None, after, limit, snapshot, [])
-        work = partial(work, to_condition(filter), after, limit)
-        return self.opened.indexes.with_current([MIXED_PASSAGES], work)
+        limit = _checked_page(after, limit)
+        return behind_filter(self.opened, filter, partial(listed_ids, after, limit))
 
     def get(
         self,
@@ -531,11 +507,7 @@ class UnitStore:
         and a unit only where there is no text of such a document, so that whatever a search
         returned is found by its id.
         """
-        if filter is not None:
-            work = partial(allowed_units, to_condition(filter), ids, documents)
-            return self.opened.indexes.with_current([MIXED_PASSAGES], work)
-        with self.opened.connections.reading() as snapshot:
-            return stored_by_id(snapshot, ids, documents=documents)
+        return behind_filter(self.opened, filter, partial(units_by_id, ids, documents))
 
     def around(
         self,
@@ -553,11 +525,7 @@ class UnitStore:
             InvalidInputError: The count is negative, or the filter is invalid.
         """
         whole_number("count", count, least=0)
-        condition = None
-        if filter is not None:
-            condition = to_condition(filter)
-        work = partial(passages_around, condition, unit_id, count)
-        return self.opened.indexes.with_current([MIXED_PASSAGES], work)
+        return behind_filter(self.opened, filter, partial(passages_around, unit_id, count))
 
     def document_ids(
         self,
@@ -571,7 +539,8 @@ class UnitStore:
         With a filter these are the documents that it lets a search return. `after` and `limit` are
         those of `ids`, and so are the errors.
         """
-        return self._listed(listed_document_ids, filter, after, limit)
+        limit = _checked_page(after, limit)
+        return behind_filter(self.opened, filter, partial(listed_document_ids, after, limit))
 
     def titles(self, document_ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of documents by id, as their passages have them.
@@ -691,8 +660,8 @@ class UnitStore:
         Return how many were forgotten. Failures are kept like any result, since a model would
         usually fail again. For a shared cache, also call `PropositionCache.forget(failures=True)`.
         """
-        with self.opened.connections.transaction() as writing:
-            count = writing.forget_failures()
+        with self.opened.connections.transaction() as transaction:
+            count = transaction.forget_failures()
         if self.path is not None:
             PropositionCache(self.path).forget(failures=True)
         return count
@@ -1000,3 +969,12 @@ class UnitStore:
             contextualizer=contextualizer,
             **options,
         )
+
+
+def _checked_page(after: str | None, limit: int | None) -> int | None:
+    """Return the limit of a page of ids; refuse a page that cannot be."""
+    if limit is not None:
+        limit = whole_number("limit", limit)
+    if after is not None:
+        check_text(after, "after")
+    return limit

@@ -25,13 +25,19 @@ from factoid.units import Granularity, Unit
 _TEXTS = 2048  # encoded in one call of the encoder
 
 
+# The text that is encoded for a passage, and the passage's own: passages with equal ones are alike
+# to the encoder.
+PassageTexts = tuple[str, str]
+
+
 class TextPart(NamedTuple):
     """What a vector stands for: an encoded text, or a part of it. Equal parts have equal vectors.
 
     Attributes:
         text: What the encoder reads: a unit, or the passage around it, under its heading.
         source: Text of the passage, if the unit is encoded as a part of it; else "".
-        start, end: Span of the unit in that text.
+        start, end: Span of the unit in the source. `_spans` finds it in `text`, where it differs:
+            the heading comes before it, and only what a reader sees of the source is encoded.
     """
 
     text: str
@@ -39,12 +45,17 @@ class TextPart(NamedTuple):
     start: int = 0
     end: int = 0
 
+    @property
+    def passage_texts(self) -> PassageTexts:
+        """Both texts of the passage around the unit."""
+        return self.text, self.source
+
 
 class _Plan(NamedTuple):
     """Which parts are to be encoded, each with the positions of its units, and their passages."""
 
     positions: dict[TextPart, list[int]]
-    passages: dict[TextPart, Unit]  # by the part that is the whole passage's
+    passages: dict[PassageTexts, Unit]  # around units that are parts
 
 
 def encode(
@@ -129,6 +140,37 @@ def reusable_vectors(store: OpenedStore, document_ids: Sequence[str]) -> dict[Te
 # -- What is encoded --
 
 
+def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
+    """Return the positions of units that have to be encoded, or their passage could not be found.
+
+    In a store of propositions or sentences these are passages without a unit that the store encodes
+    among the units, and units of other granularities whose passage is neither among the units nor
+    stored.
+    """
+    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
+        return set()
+    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
+    represented = {unit.parent_id for unit in units if store.encodes(unit)}
+    others: list[tuple[int, Unit]] = []
+    above: set[str] = set()
+    for position, unit in enumerate(units):
+        if unit.text.strip() and not store.encodes(unit):
+            others.append((position, unit))
+            if unit.granularity is not Granularity.PASSAGE:
+                above.add(unit.parent_id)
+    with store.connections.reading() as snapshot:
+        stored = {unit.id for unit in snapshot.units_by_id(sorted(above - passages))}
+    lone = set()
+    for position, unit in others:
+        if unit.granularity is Granularity.PASSAGE:
+            is_lone = unit.id not in represented
+        else:
+            is_lone = unit.parent_id not in passages | stored
+        if is_lone:
+            lone.add(position)
+    return lone
+
+
 def _plan(store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()) -> _Plan:
     wanted = []
     for position, unit in enumerate(units):
@@ -155,10 +197,12 @@ def _parts(store: OpenedStore, units: Sequence[Unit], wanted: Iterable[int]) -> 
             if passage.id not in texts:
                 texts[passage.id] = encoded_text(passage, template)
             text = texts[passage.id]
-            if text != part.text:
+            is_whole = part.text == text  # a passage that is its own child has the passage's vector
+            if not is_whole:
                 start = unit.start - passage.start
-                part = TextPart(text, passage.text, start, start + unit.end - unit.start)
-                plan.passages.setdefault(TextPart(text, passage.text), passage)
+                end = unit.end - passage.start
+                part = TextPart(text, passage.text, start, end)
+                plan.passages.setdefault(part.passage_texts, passage)
         plan.positions.setdefault(part, []).append(position)
     return plan
 
@@ -223,7 +267,9 @@ def encoder_of(store: OpenedStore) -> Encoder:
 
 
 def _encoded(
-    store: OpenedStore, texts: Mapping[str, Sequence[TextPart]], passages: Mapping[TextPart, Unit]
+    store: OpenedStore,
+    texts: Mapping[str, Sequence[TextPart]],
+    passages: Mapping[PassageTexts, Unit],
 ) -> dict[TextPart, Vectors]:
     """Return the vectors of the parts of some texts."""
     whole_texts = {}
@@ -251,7 +297,9 @@ def _by_whole_text(
 
 
 def _pooled(
-    store: OpenedStore, texts: Mapping[str, Sequence[TextPart]], passages: Mapping[TextPart, Unit]
+    store: OpenedStore,
+    texts: Mapping[str, Sequence[TextPart]],
+    passages: Mapping[PassageTexts, Unit],
 ) -> dict[TextPart, Vectors]:
     """Return the vectors of parts of texts."""
     template = store.template
@@ -265,34 +313,39 @@ def _pooled(
     for parts, matrix in zip(texts.values(), encoded, strict=True):
         whole, *of_parts = to_matrix(matrix, 1 + len(parts))
         for part, vector in zip(parts, of_parts, strict=True):
-            vectors[part] = vector
-            if not part.source:
+            if part.source:
+                vectors[part] = vector
+            else:
                 vectors[part] = whole
     return vectors
 
 
 def _spans(
-    parts: Sequence[TextPart], passages: Mapping[TextPart, Unit], template: str
+    parts: Sequence[TextPart], passages: Mapping[PassageTexts, Unit], template: str
 ) -> list[tuple[int, int]]:
     """Return where units are in the text that is encoded for their passage.
 
-    A span is empty for the passage itself, and for what no reader sees of it.
+    Three texts have other coordinates: the source, in which the parts have their spans; what a
+    reader sees of it, each character of which has a place in the source; and the encoded text,
+    which holds what is seen as one piece. A span is empty for the passage itself, and for what no
+    reader sees of it.
     """
     spans = []
-    places: dict[str, tuple[int, NDArray[np.int64]]] = {}  # of what is seen, by source
+    # Where what is seen begins in the encoded text, and the places of its characters in the source.
+    seen_places: dict[str, tuple[int, NDArray[np.int64]]] = {}  # by source
     for part in parts:
         if not part.source:
             spans.append((0, 0))
             continue
-        if part.source not in places:
-            passage = passages[TextPart(part.text, part.source)]
-            _, start = placed_text(seen_unit(passage), template)
-            places[part.source] = start, _seen_places(passage) - passage.start
-        start, of_source = places[part.source]
-        seen = np.flatnonzero((of_source >= part.start) & (of_source < part.end))
+        if part.source not in seen_places:
+            passage = passages[part.passage_texts]
+            _, begin = placed_text(seen_unit(passage), template)
+            seen_places[part.source] = begin, _seen_places(passage) - passage.start
+        begin, in_source = seen_places[part.source]
+        seen = np.flatnonzero((in_source >= part.start) & (in_source < part.end))
         span = (0, 0)
         if len(seen):
-            span = (start + int(seen[0]), start + int(seen[-1]) + 1)
+            span = (begin + int(seen[0]), begin + int(seen[-1]) + 1)
         spans.append(span)
     return spans
 

@@ -90,8 +90,8 @@ class Connections:
                         self._close_idle()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Commit all writes of the block together, or none.
+    def raw_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit all writes of the block together, or none, without a new generation.
 
         Waits for the writes of other threads and processes.
         """
@@ -103,17 +103,17 @@ class Connections:
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Commit all writes of the block as one generation, or none of them."""
-        with self.writing() as connection:
-            writing = Transaction(connection, self.vector_files)
-            yield writing
-            writing.finish()
+        with self.raw_transaction() as connection:
+            transaction = Transaction(connection, self.vector_files)
+            yield transaction
+            transaction.finish()
 
     def sweep_vectors(self) -> None:
         """Remove files of vectors that are no longer the store's.
 
         After it was compacted or cleared.
         """
-        with self.writing() as connection:
+        with self.raw_transaction() as connection:
             self.vector_files.sweep(Snapshot(connection, self.vector_files).meta.get("vectors"))
 
     @contextmanager

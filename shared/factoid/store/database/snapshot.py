@@ -29,16 +29,11 @@ from factoid.metadata import KIND
 from factoid.ranking import LEXICAL, Columns
 from factoid.ranking.columns import starts_of_runs
 from factoid.store.database.records import DamagedRowError, to_array
+from factoid.store.database.unit_columns import FROM_UNITS, UNIT
 from factoid.store.database.vector_file import VectorFile, VectorFiles, checked_name
 from factoid.units import Document, Granularity, Metadata, Unit
 from factoid.vectors import RowIds
 
-# The columns that a unit is read from: the checksum, and all values that it covers.
-UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text,
-    units.granularity, documents.id, units.parent_id, units.title, units.section, metadata.json,
-    units.payload, units.visible"""
-FROM_UNITS = """units JOIN documents ON documents.row = units.document
-    JOIN metadata ON metadata.row = units.metadata"""
 DOCUMENT = "checksum, id, text, title, section, metadata"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
@@ -180,7 +175,8 @@ class Snapshot:
         if ids is not None:
             chosen += f" AND id {AMONG}"
             parameters.append(to_array(ids))
-        sql = f"SELECT id, row, metadata FROM units WHERE {chosen} ORDER BY row LIMIT ?"  # noqa: S608
+        sql = f"""SELECT id, row, metadata FROM units WHERE {chosen}
+            ORDER BY row LIMIT ?"""  # noqa: S608
         units = self.connection.execute(sql, [*parameters, _limit(limit)]).fetchall()
         unit_ids = [row[0] for row in units]
         rows = np.fromiter(map(itemgetter(1), units), np.int64, len(units))
@@ -552,7 +548,7 @@ class Snapshot:
         passages, metadata = table[np.argsort(table[:, 0])].T
         return passages, metadata
 
-    def mixed_passages(self, among: RowIds | None = None) -> Columns:
+    def varied_passages(self, among: RowIds | None = None) -> Columns:
         """Return the passages over units with other metadata than their own, and these units.
 
         Units of all granularities count, whether they have vectors or not. Keys that say what a
@@ -562,7 +558,7 @@ class Snapshot:
             return Columns.empty()
         if among is None:
             chosen = f"units.document {AMONG}"
-            rows = self._mixed_documents()
+            rows = self._varied_documents()
         else:
             chosen = f"passages.row {AMONG}"
             rows = among
@@ -581,7 +577,7 @@ class Snapshot:
         above = np.stack([over, over, over, documents[first], of_passages[first]])
         return Columns.of(np.hstack([under, above]))
 
-    def _mixed_documents(self) -> RowIds:
+    def _varied_documents(self) -> RowIds:
         """Return the documents with units beside passages that have several metadata.
 
         Only the index of documents is read.
@@ -672,6 +668,7 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     rows = list(rows)
     contents = map(itemgetter(slice(1, None)), rows)
     for row, actual in zip(rows, checksums(contents), strict=True):
+        # in the order of `UNIT_COLUMNS`
         written, _, _, start, end, unit_id, text, name, *origin = row
         document_id, parent_id, title, section, metadata, payload, visible = origin
         texts = (unit_id, text, document_id, parent_id, title, section, payload, visible)

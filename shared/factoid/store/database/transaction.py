@@ -6,12 +6,13 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
@@ -28,15 +29,23 @@ from factoid.store.database.records import digest as vector_digest
 from factoid.store.database.records import to_array, to_json
 from factoid.store.database.snapshot import (
     AMONG,
-    FROM_UNITS,
     INCOMPLETE,
     NO_DIGEST,
-    UNIT,
     Snapshot,
     StoredUnit,
     checksum,
     to_units,
     write_meta,
+)
+from factoid.store.database.unit_columns import (
+    DOCUMENT,
+    FROM_UNITS,
+    GRANULARITY,
+    INSERT_UNIT,
+    METADATA,
+    ROW,
+    UNIT,
+    values_of,
 )
 from factoid.store.database.vector_file import VectorFiles, new_name, write_header
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
@@ -54,41 +63,8 @@ _PARAMETERS = 500  # of one statement
 # The texts of a unit.
 _TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")
 _texts_of = attrgetter(*_TEXTS)
-_values_of = attrgetter(
-    "start",
-    "end",
-    "id",
-    "text",
-    "granularity",
-    "document_id",
-    "parent_id",
-    "title",
-    "section",
-    "payload",
-    "visible",
-)
 # SQLite takes longer to bind a member of an enumeration than a string.
 _NAMES = {kind: kind.value for kind in Granularity}
-
-_UNIT_COLUMNS = (
-    "checksum",
-    "row",
-    "vector",
-    "start",
-    '"end"',
-    "id",
-    "text",
-    "granularity",
-    "document",
-    "parent_id",
-    "title",
-    "section",
-    "metadata",
-    "payload",
-    "visible",
-)
-_INSERT_UNIT = f"""INSERT INTO units ({", ".join(_UNIT_COLUMNS)})
-    VALUES ({", ".join("?" * len(_UNIT_COLUMNS))})"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,54 +149,22 @@ class Transaction(Snapshot):
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         metadata_texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(metadata_texts.values())
-        vector_rows = self._vector_rows(vectors)
+        vector_rows = self._store_vectors(vectors)
         first = self._last_row("units") + 1
         rows = []
         for row, unit in enumerate(units, first):
-            start, end, unit_id, text, kind, document_id, *others = _values_of(unit)
-            parent_id, title, section, payload, visible = others
-            granularity = _NAMES[kind]
-            vector = vector_rows.get(row - first)
-            metadata = metadata_texts[id(unit.metadata)]
-            # The checksum covers the values of `UNIT`, in their order: the document's id and the
-            # text of the metadata, where the row has numbers.
-            written = checksum(
-                row,
-                vector,
-                start,
-                end,
-                unit_id,
-                text,
-                granularity,
-                document_id,
-                parent_id,
-                title,
-                section,
-                metadata,
-                payload,
-                visible,
-            )
-            rows.append(
-                (
-                    written,
-                    row,
-                    vector,
-                    start,
-                    end,
-                    unit_id,
-                    text,
-                    granularity,
-                    documents[document_id],
-                    parent_id,
-                    title,
-                    section,
-                    metadata_rows[metadata],
-                    payload,
-                    visible,
-                )
-            )
+            values = [row, vector_rows.get(row - first), *values_of(unit)]
+            metadata = metadata_texts[id(values[METADATA])]
+            values[GRANULARITY] = _NAMES[values[GRANULARITY]]
+            values[METADATA] = metadata
+            written = checksum(*values)
+            # The table has the rows of document and metadata, where the checksum covers the
+            # document's id and the text of the metadata.
+            values[DOCUMENT] = documents[values[DOCUMENT]]
+            values[METADATA] = metadata_rows[metadata]
+            rows.append((written, *values))
         try:
-            self.connection.executemany(_INSERT_UNIT, rows)
+            self.connection.executemany(INSERT_UNIT, rows)
         except sqlite3.IntegrityError:
             self.check_owners(units)
             raise
@@ -360,10 +304,10 @@ class Transaction(Snapshot):
             texts[old] = to_json({**unit.metadata, **changes})
         metadata = self._metadata_rows(texts.values())
         described = []
-        for _, old, _, row, *columns, _, payload, visible in before:
+        for _, old, _, *values in before:
             text = texts[old]
-            written = checksum(row, *columns, text, payload, visible)
-            described.append((metadata[text], written, row))
+            values[METADATA] = text
+            described.append((metadata[text], checksum(*values), values[ROW]))
         self.connection.executemany(
             "UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described
         )
@@ -377,7 +321,7 @@ class Transaction(Snapshot):
         counts = dict(self.connection.execute(sql, [json.dumps(list(altered))]).fetchall())
         for row, (_, document) in self.documents(list(altered)).items():
             if document is not None and counts[row] == altered[row]:
-                digest = ""
+                digest = NO_DIGEST
                 if self.digests([document.id]) == {document.id: INCOMPLETE}:
                     digest = INCOMPLETE
                 metadata_after = {**document.metadata, **changes}
@@ -417,13 +361,14 @@ class Transaction(Snapshot):
 
         The result is the number of these documents.
         """
-        sql = """UPDATE documents SET digest = ''
+        sql = """UPDATE documents SET digest = ?
             WHERE text IS NOT NULL AND digest <> ? AND row IN (
                 SELECT units.document FROM units JOIN metadata ON metadata.row = units.metadata
                 WHERE units.granularity = 'proposition'
                 AND json_extract(metadata.json, '$.fallback') NOT IN (?, ?)
             )"""
-        return self.connection.execute(sql, [INCOMPLETE, UNCOVERED, UNSUPPORTED]).rowcount
+        parameters = [NO_DIGEST, INCOMPLETE, UNCOVERED, UNSUPPORTED]
+        return self.connection.execute(sql, parameters).rowcount
 
     def finish(self) -> None:
         """Record the new generation, and what readers of earlier ones need to know.
@@ -496,13 +441,25 @@ class Transaction(Snapshot):
             rows[text] = row
         return rows
 
-    def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
-        """Return the row of each vector by position, if all fit the store.
+    def _store_vectors(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
+        """Store those of some vectors that are new, and return the row of each by position.
 
         Equal vectors share a row.
         """
         if not vectors:
             return {}
+        stored = self._as_stored(vectors)
+        self._prepare_vector_file(stored.shape[1])
+        size = stored.shape[1] * stored.itemsize
+        content = np.ascontiguousarray(stored).reshape(-1).view(np.uint8).data
+        starts = range(0, len(content), size)
+        digests = [vector_digest(content[start : start + size]) for start in starts]
+        rows: dict[bytes, int] = self._rows_of("vectors", "digest", digests)
+        rows |= self._add_new_vectors(stored, digests, rows)
+        return {position: rows[digest] for position, digest in zip(vectors, digests, strict=True)}
+
+    def _as_stored(self, vectors: Mapping[int, Vectors]) -> NDArray[Any]:
+        """Return vectors in the type of the store; refuse those that do not fit it. (n, dim)."""
         dim = self.meta.get("dim")
         matrix = to_matrix([*vectors.values()], len(vectors))  # type: ignore[list-item]
         if dim not in (None, matrix.shape[1]):
@@ -516,29 +473,33 @@ class Transaction(Snapshot):
             raise EncoderMismatchError(
                 f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it"
             )
-        if dim is None:
-            self.put("dim", matrix.shape[1])
+        return stored
+
+    def _prepare_vector_file(self, dim: int) -> None:
+        """Record the dimension and make the file of vectors, if these are the first vectors."""
+        if self.meta.get("dim") is None:
+            self.put("dim", dim)
         if self.meta.get("vectors") is None:
             self._put_file(
                 lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors"))
             )
-        size = stored.shape[1] * stored.itemsize
-        content = np.ascontiguousarray(stored).reshape(-1).view(np.uint8).data
-        starts = range(0, len(content), size)
-        digests = [vector_digest(content[start : start + size]) for start in starts]
-        rows: dict[bytes, int] = self._rows_of("vectors", "digest", digests)
+
+    def _add_new_vectors(
+        self, stored: NDArray[Any], digests: Sequence[bytes], known: Container[bytes]
+    ) -> dict[bytes, int]:
+        """Write each vector whose digest is not known once, and return their rows by digest."""
         # Of equal vectors, the last.
-        new = {digest: place for place, digest in enumerate(digests) if digest not in rows}
-        if new:
-            first = self._last_row("vectors") + 1
-            added = list(enumerate(new, start=first))
-            self.connection.executemany("INSERT INTO vectors (row, digest) VALUES (?, ?)", added)
-            if len(new) < len(digests):
-                stored = stored[list(new.values())]
-            self.vector_file.add(first, stored)
-            self._unsynced = True
-            rows |= {digest: row for row, digest in added}
-        return {position: rows[digest] for position, digest in zip(vectors, digests, strict=True)}
+        new = {digest: place for place, digest in enumerate(digests) if digest not in known}
+        if not new:
+            return {}
+        first = self._last_row("vectors") + 1
+        added = list(enumerate(new, start=first))
+        self.connection.executemany("INSERT INTO vectors (row, digest) VALUES (?, ?)", added)
+        if len(new) < len(digests):
+            stored = stored[list(new.values())]
+        self.vector_file.add(first, stored)
+        self._unsynced = True
+        return {digest: row for row, digest in added}
 
     def _rows_of(self, table: str, column: str, values: Sequence[Any]) -> dict[Any, int]:
         """Return the rows of a table that have some values in a column, by value."""

@@ -1,6 +1,6 @@
 """Read, build, update and write the indexes of a store.
 
-They are those of vectors, the one of words, and the one of mixed passages, which filters need.
+They are those of vectors, the one of words, and the one of varied passages, which filters need.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class LexicalBuilder:
         save(path, stamp, arrays, in_pieces=state.index.in_pieces)
 
 
-class MixedPassagesBuilder:
+class VariedPassagesBuilder:
     """Keeps the columns of passages over units with other metadata, and of these units.
 
     It has no files.
@@ -242,7 +242,7 @@ class MixedPassagesBuilder:
         if since is not None and last:
             touched = snapshot.touched_passages(since, last[0])
         if touched is None:
-            state.columns = snapshot.mixed_passages()
+            state.columns = snapshot.varied_passages()
             return
         changed, passages = touched
         if not len(changed) and not len(passages):
@@ -250,13 +250,13 @@ class MixedPassagesBuilder:
         before = state.columns
         above = np.union1d(changed, passages)
         stale = membership(before.rows, changed) | membership(before.passages, above)
-        state.columns = before.replaced(before.rows[stale], snapshot.mixed_passages(passages))
+        state.columns = before.replaced(before.rows[stale], snapshot.varied_passages(passages))
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write nothing."""
 
 
-Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
+Builder: TypeAlias = VectorBuilder | LexicalBuilder | VariedPassagesBuilder
 
 
 def read_index(

@@ -30,7 +30,7 @@ class IndexState:
     """
 
     # The granularity of an index of vectors; `LEXICAL` for the words of passages; or
-    # `MIXED_PASSAGES`, which has columns only.
+    # `VARIED_PASSAGES`, which has columns only.
     name: str
     # That all else belongs to; None before anything was read or built.
     generation: int | None = None
@@ -45,7 +45,7 @@ class IndexState:
     doubted: bool = False  # whether files are to be checked whole before they are used
     # Units that the latest filters allow.
     selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)
-    # The same, of the index of mixed passages.
+    # What the latest filters let through, if this is the index of varied passages.
     walls: OrderedDict[str, Wall] = field(default_factory=OrderedDict)
     # Of that index: all passages and their metadata, once a filter needs them.
     passages: tuple[RowIds, RowIds] | None = None
@@ -59,7 +59,7 @@ class IndexState:
         }
 
     def wall(self, snapshot: Snapshot, condition: Condition) -> Wall:
-        """Return what a filter lets through. This is the index of mixed passages."""
+        """Return what a filter lets through. This state must be that of `VARIED_PASSAGES`."""
         key = None
         wall = None
         if not callable(condition):
@@ -73,7 +73,7 @@ class IndexState:
     def passage_metadata(self, snapshot: Snapshot) -> tuple[RowIds, RowIds]:
         """Return the rows of all passages, and of their metadata.
 
-        This is the index of mixed passages. Shapes: (n,).
+        This is the index of varied passages. Shapes: (n,).
         """
         if self.passages is None:
             self.passages = snapshot.passage_metadata()

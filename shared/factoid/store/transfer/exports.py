@@ -228,17 +228,17 @@ class _Import:
         encoded: dict[str, Vectors] = {}
         for position, vector in encode(store, missing).items():
             encoded[missing[position].id] = vector
-        with store.connections.transaction() as writing:
-            check_identity(writing, f"the vectors of {self._file} with", **self._identity)
+        with store.connections.transaction() as transaction:
+            check_identity(transaction, f"the vectors of {self._file} with", **self._identity)
             for number, stored in enumerate(units):
                 if stored.unit.id in encoded:
                     units[number] = stored._replace(vector=encoded[stored.unit.id])
-            writing.put_units(units)
+            transaction.put_units(units)
             for unit in documents:
                 document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
-                writing.put_document(document, unit.payload)
-            writing.identify(self._identity)
-            check_identity(writing, "was opened with", **store.identity)
+                transaction.put_document(document, unit.payload)
+            transaction.identify(self._identity)
+            check_identity(transaction, "was opened with", **store.identity)
         self._count += len(block)
         self._block = []
         self._characters = 0

@@ -53,8 +53,8 @@ def merge(
             raise InvalidInputError(f"a store cannot be merged into itself: {place}")
         theirs = stack.enter_context(source.reading())
         for ids in tracked(_blocks(theirs), show=progress, unit=" blocks"):
-            with target.transaction() as writing:
-                counts.update(_put(writing, theirs, ids, keep=keep))
+            with target.transaction() as transaction:
+                counts.update(_put(transaction, theirs, ids, keep=keep))
         store.encode_also(theirs.encoded_granularities())
         counts["propositions"] = _merge_propositions(target, theirs.connection)
     return dict(counts)
@@ -65,14 +65,14 @@ def _are_one_file(first: Path | None, second: Path | None) -> bool:
 
 
 def _put(
-    writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool
+    transaction: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool
 ) -> dict[str, int]:
     """Add documents of the other store with their units; return counts as `merge` does."""
     # -- What made the vectors --
     names = ("encoder", "embed_template", "embed_metadata", "late_chunking")
     identity = {name: theirs.meta.get(name) for name in names}
-    check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
-    similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}
+    check_identity(transaction, "the other one with", **identity, dim=theirs.meta.get("dim"))
+    similarities = {str(Settings.of(snapshot).similarity) for snapshot in (transaction, theirs)}
     if theirs.meta.get("dim") is not None and len(similarities) > 1:
         compared = " and the other by ".join(sorted(similarities))
         raise EncoderMismatchError(f"one store compares vectors by {compared}")
@@ -80,36 +80,36 @@ def _put(
     # -- Which documents and units are added --
     documents = theirs.documents_by_id(ids)
     if keep:
-        skipped = _present_documents(writing, ids)
+        skipped = _present_documents(transaction, ids)
     else:
-        skipped = _equal_documents(writing, documents, ids)
+        skipped = _equal_documents(transaction, documents, ids)
     units = []
     for stored in theirs.stored_units(ids):
         if stored.unit.document_id not in skipped:
             units.append(stored)
-    owners = writing.owners(stored.unit.id for stored in units)
+    owners = transaction.owners(stored.unit.id for stored in units)
     replaced = len(owners)
     if keep:  # some may be in other documents here
         units = [stored for stored in units if stored.unit.id not in owners]
         replaced = 0
 
     # -- The writes --
-    before = writing.count
-    writing.remove_rows(_moved_rows(writing, theirs, units, owners), keep_texts=True)
-    rows = writing.units_of_documents([*({*ids} - skipped)])
-    writing.remove_rows(rows.tolist())
-    writing.put_units(units)
+    before = transaction.count
+    transaction.remove_rows(_moved_rows(transaction, theirs, units, owners), keep_texts=True)
+    rows = transaction.units_of_documents([*({*ids} - skipped)])
+    transaction.remove_rows(rows.tolist())
+    transaction.put_units(units)
     added_documents = 0
     for document_id, (document, digest) in documents.items():
         if document_id not in skipped:
-            writing.put_document(document, digest)
+            transaction.put_document(document, digest)
             added_documents += 1
-    writing.identify(identity)
+    transaction.identify(identity)
     added = len(units) - replaced
     return {
         "units": added,
         "replaced": replaced,
-        "deleted": before + added - writing.count,
+        "deleted": before + added - transaction.count,
         "documents": added_documents,
     }
 
@@ -121,10 +121,10 @@ def _present_documents(snapshot: Snapshot, ids: Iterable[str]) -> set[str]:
 
 
 def _equal_documents(
-    writing: Transaction, documents: Mapping[str, tuple[Document, str]], ids: Sequence[str]
+    transaction: Transaction, documents: Mapping[str, tuple[Document, str]], ids: Sequence[str]
 ) -> set[str]:
     """Return the ids of complete documents that were added here in the same way."""
-    digests = writing.digests(ids)
+    digests = transaction.digests(ids)
     equal = set()
     for document_id, (_, digest) in documents.items():
         is_complete = digest not in ("", INCOMPLETE)
@@ -134,7 +134,10 @@ def _equal_documents(
 
 
 def _moved_rows(
-    writing: Transaction, theirs: Snapshot, units: Sequence[StoredUnit], owners: Mapping[str, str]
+    transaction: Transaction,
+    theirs: Snapshot,
+    units: Sequence[StoredUnit],
+    owners: Mapping[str, str],
 ) -> list[int]:
     """Return the rows of units here that belong to another document than there.
 
@@ -146,7 +149,8 @@ def _moved_rows(
             moved.append(unit)
     documents = _present_documents(theirs, {owners[unit.id] for unit in moved})
     ids = [unit.id for unit in moved if owners[unit.id] in documents]
-    return writing.values(f"SELECT row FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+    sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
+    return transaction.values(sql, [to_array(ids)])
 
 
 def _blocks(theirs: Snapshot) -> Iterator[list[str]]:
@@ -174,7 +178,7 @@ def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:
     if target.path is None or not has_table(source, "propositions"):
         return 0
     PropositionCache(target.path).count()  # makes the table
-    with target.writing() as connection:
+    with target.raw_transaction() as connection:
         before = connection.total_changes
         rows = source.execute(
             "SELECT key, name, output, reason, checksum FROM propositions ORDER BY row"

@@ -9,9 +9,9 @@ from factoid.store.token_cache import TOKENS, TokenVectorCache
 
 def compact(store: OpenedStore, *, progress: bool | None = None) -> None:
     """Do what `UnitStore.compact` describes."""
-    with store.connections.transaction() as writing:
-        writing.forget_changes()
-        writing.compact_vectors()
+    with store.connections.transaction() as transaction:
+        transaction.forget_changes()
+        transaction.compact_vectors()
     store.connections.sweep_vectors()
     store.indexes.unload()
     if store.path is not None:

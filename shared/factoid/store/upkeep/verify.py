@@ -15,7 +15,8 @@ from factoid.encode import Vectors
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import DamagedRowError, digest
-from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
+from factoid.store.database.snapshot import AMONG, DOCUMENT, Snapshot, checksum
+from factoid.store.database.unit_columns import UNIT
 from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.indexes.compared import compared_units
 from factoid.store.opened import OpenedStore
@@ -97,17 +98,18 @@ def _repair(
     indexes: list[str],
 ) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
-    with store.connections.transaction() as writing, _any_text(writing.connection):
+    with store.connections.transaction() as transaction, _any_text(transaction.connection):
         array = [json.dumps(documents)]
         sql = f"SELECT row FROM units WHERE document {AMONG}"  # noqa: S608
-        units = units + writing.values(sql, array)
-        writing.remove_rows(units)
-        writing.connection.execute(f"DELETE FROM documents WHERE row {AMONG}", array)  # noqa: S608
-        delete_entries(writing.connection, entries)
-        writing.connection.execute("DELETE FROM fields")
-        writing.connection.executemany(INSERT_FIELD, _fields(writing))
-        writing.count = writing.totals()["units"]
-        writing.forget_changes()
+        units = units + transaction.values(sql, array)
+        transaction.remove_rows(units)
+        sql = f"DELETE FROM documents WHERE row {AMONG}"  # noqa: S608
+        transaction.connection.execute(sql, array)
+        delete_entries(transaction.connection, entries)
+        transaction.connection.execute("DELETE FROM fields")
+        transaction.connection.executemany(INSERT_FIELD, _fields(transaction))
+        transaction.count = transaction.totals()["units"]
+        transaction.forget_changes()
     if units:
         indexes = list(
             INDEXES

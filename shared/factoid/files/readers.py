@@ -122,10 +122,15 @@ def find_files(
             unless `allow_empty` is set.
     """
     files: dict[Path, Path] = {}  # by what links lead to
-    for path in map(Path, paths):
+    paths = list(map(Path, paths))
+    named = set()
+    for path in paths:
+        if path.is_file():
+            named.add(path.resolve())
+    for path in paths:
         if path.is_dir():
             wanted = found_endings() | {*more_endings}
-            for file in _list_folder(path, wanted, allow_empty, follow_links):
+            for file in _list_folder(path, wanted, named, allow_empty, follow_links):
                 files.setdefault(file.resolve(), file)
         elif path.is_file() or str(path) == STDIN:
             files.setdefault(path.resolve(), path)
@@ -222,8 +227,13 @@ def found_endings() -> frozenset[str]:
 
 
 def _list_folder(
-    folder: Path, wanted: Collection[str], allow_empty: bool, follow_links: bool
+    folder: Path,
+    wanted: Collection[str],
+    named: Collection[Path],
+    allow_empty: bool,
+    follow_links: bool,
 ) -> list[Path]:
+    """List the files of a folder to read; of others, only those not named are counted."""
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     links = 0
@@ -233,7 +243,7 @@ def _list_folder(
             links += 1
         elif not path.is_file():
             skipped["pipe, device or broken link"] += 1
-        elif ending in wanted:
+        elif ending in wanted or path.resolve() in named:
             files.append(path)
         else:
             skipped[ending or "no ending"] += 1

@@ -56,7 +56,9 @@ def test_sentences_are_ranked_by_their_own_and_their_passages_score() -> None:
 
 
 def test_a_row_is_ranked_with_the_names_of_its_columns() -> None:
-    table = "A night costs 130 euros.\n\n| City | Allowance |\n|---|---|\n| Oslo | 64 |\n| Bonn | 28 |"
+    table = (
+        "A night costs 130 euros.\n\n| City | Allowance |\n|---|---|\n| Oslo | 64 |\n| Bonn | 28 |"
+    )
     query = "the allowance for Oslo"
     ranker = AnyGranularityRanker(WordVectors())
     hits = {hit.unit.text: hit for hit in ranker.rank(query, [table])}

@@ -390,7 +390,7 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
     if _FIRST_HEADING.search(text):
         title = ""
-    return text, title, dict(_MARKDOWN)
+    return text, title, _titled(title)
 
 
 def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
@@ -413,7 +413,14 @@ def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     title = document.title
     if _FIRST_HEADING.search(text):
         title = ""
-    return text, title, _MARKDOWN
+    return text, title, _titled(title)
+
+
+def _titled(title: str) -> dict[str, Any]:
+    """Return metadata of a converted file: with its title, as front matter gives it."""
+    if title:
+        return {"title": title, **_MARKDOWN}
+    return dict(_MARKDOWN)
 
 
 def _front_matter(text: str, place: str, limits: ReadLimits) -> tuple[str, dict[str, Any]]:

@@ -122,12 +122,9 @@ def find_files(
             unless `allow_empty` is set.
     """
     files: dict[Path, Path] = {}  # by what links lead to
-    paths = list(map(Path, paths))
-    named = set()
-    for path in paths:
-        if path.is_file():
-            named.add(path.resolve())
-    for path in paths:
+    given = list(map(Path, paths))
+    named = {path.resolve() for path in given if path.is_file()}
+    for path in given:
         if path.is_dir():
             wanted = found_endings() | {*more_endings}
             for file in _list_folder(path, wanted, named, allow_empty, follow_links):

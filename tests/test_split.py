@@ -24,6 +24,16 @@ Building began in 1173. The tower began to lean.[1]
 It was restored."""
 
 
+@pytest.mark.parametrize("end", ["", "\n", " \r\n\nThat is all.", "\n| Bonn | 2 |"])
+def test_a_table_at_the_end_of_a_passage_is_closed(end):
+    text = f"| City | Price |\n|---|---|\n| Oslo | 1 |{end}"
+    passages = split_passages(Document(text), words=6, min_words=0)
+    assert passages[0].text.endswith("| Oslo | 1 |")
+    assert "".join(passage.text for passage in passages[1:]) == end.strip()
+    [bare] = split_passages(Document("City | Price\n---|---\nOslo | 1"))
+    assert bare.text.endswith("Oslo | 1")
+
+
 def sentence(words, name="word"):
     """A sentence of so many words."""
     return " ".join(["The", *[name] * (words - 1)]) + "."

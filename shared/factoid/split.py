@@ -25,6 +25,7 @@ MIN_WORDS = 50
 """A passage with fewer words is merged into its neighbour (Dense X Retrieval, Appendix A)."""
 
 _APART = re.compile(r"^[ \t>]*(?:[-*_][ \t]*){3,}\r?$|<!--", re.MULTILINE)  # rules and comments
+_CLOSING = re.compile(r"[ \t]*\|(?=[ \t]*\r?$)", re.MULTILINE)  # of a row
 # Characters between two sentences that no reader sees, such as a comment: more end a passage.
 _UNSEEN = 300
 
@@ -260,8 +261,16 @@ def _pack(
     at = paragraph.start
     for run in runs:
         start = _line_start(text, at, run[0].start)
-        at = run[-1].end
+        at = _row_end(text, run[-1])
         yield start, at, tuple(run)
+
+
+def _row_end(text: str, last: Sentence) -> int:
+    """Return where a last sentence ends; of a row, behind the mark that closes it."""
+    closing = _CLOSING.match(text, last.end)
+    if last.block.kind == "row" and closing:
+        return closing.end()
+    return last.end
 
 
 def _line_start(text: str, at: int, start: int) -> int:

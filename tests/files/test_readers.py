@@ -88,6 +88,9 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkey
     with caplog.at_level(logging.WARNING):
         assert tmp_path / "prices.csv" not in find_files([tmp_path])
     assert "tables, logs and JSON are read if they are named" in caplog.text
+    caplog.clear()
+    assert tmp_path / "prices.csv" in find_files([tmp_path, tmp_path / "prices.csv"])
+    assert ": 4 (.pdf, .png, no ending)" in caplog.text  # what is named is not skipped
     monkeypatch.setattr(readers, "find_spec", lambda _name: True)
     assert tmp_path / "second.pdf" in find_files([tmp_path])
 

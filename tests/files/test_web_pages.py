@@ -179,7 +179,7 @@ def test_a_page_says_that_it_became_markdown(tmp_path):
     assert (document.title, document.text, [*document.metadata]) == (
         "Mills of Varn",
         "They turn.",
-        ["source", "content_type"],
+        ["source", "title", "content_type"],
     )
 
 

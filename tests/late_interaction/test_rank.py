@@ -55,6 +55,28 @@ def test_sentences_are_ranked_by_their_own_and_their_passages_score() -> None:
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
+def test_a_row_is_ranked_with_the_names_of_its_columns() -> None:
+    table = (
+        "A night costs 130 euros.\n\n| City | Allowance |\n|---|---|\n| Oslo | 64 |\n| Bonn | 28 |"
+    )
+    query = "the allowance for Oslo"
+    ranker = AnyGranularityRanker(WordVectors())
+    hits = {hit.unit.text: hit for hit in ranker.rank(query, [table])}
+    words = bare("Oslo | 64 City | Allowance")
+    assert hits["Oslo | 64"].parts["sentence"] == pytest.approx(
+        score(query, words, "finer"), rel=1e-5
+    )
+    # Units of a store get them, too; and what stands below the table does not.
+    [passage] = split_passages(Document(f"{table}\n\nThat is all."))
+    units = split_sentences(passage)
+    again = ranker.rank(query, [passage], units=[units])
+    scores = {hit.unit.text: hit.parts["sentence"] for hit in again}
+    assert scores["Oslo | 64"] == pytest.approx(hits["Oslo | 64"].parts["sentence"], rel=1e-5)
+    assert scores["That is all."] == pytest.approx(
+        score(query, bare("That is all"), "finer"), rel=1e-5
+    )
+
+
 def test_passages_are_ranked_by_their_own_score() -> None:
     query, ranker = "where was anna born", AnyGranularityRanker(WordVectors())
     expected = {text: score(query, whole(text), "query") for text in PASSAGES}

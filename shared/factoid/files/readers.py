@@ -122,10 +122,12 @@ def find_files(
             unless `allow_empty` is set.
     """
     files: dict[Path, Path] = {}  # by what links lead to
-    for path in map(Path, paths):
+    given = list(map(Path, paths))
+    named = {path.resolve() for path in given if path.is_file()}
+    for path in given:
         if path.is_dir():
             wanted = found_endings() | {*more_endings}
-            for file in _list_folder(path, wanted, allow_empty, follow_links):
+            for file in _list_folder(path, wanted, named, allow_empty, follow_links):
                 files.setdefault(file.resolve(), file)
         elif path.is_file() or str(path) == STDIN:
             files.setdefault(path.resolve(), path)
@@ -222,8 +224,13 @@ def found_endings() -> frozenset[str]:
 
 
 def _list_folder(
-    folder: Path, wanted: Collection[str], allow_empty: bool, follow_links: bool
+    folder: Path,
+    wanted: Collection[str],
+    named: Collection[Path],
+    allow_empty: bool,
+    follow_links: bool,
 ) -> list[Path]:
+    """List the files of a folder to read; of others, only those not named are counted."""
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     links = 0
@@ -233,7 +240,7 @@ def _list_folder(
             links += 1
         elif not path.is_file():
             skipped["pipe, device or broken link"] += 1
-        elif ending in wanted:
+        elif ending in wanted or path.resolve() in named:
             files.append(path)
         else:
             skipped[ending or "no ending"] += 1
@@ -380,7 +387,7 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
     if _FIRST_HEADING.search(text):
         title = ""
-    return text, title, dict(_MARKDOWN)
+    return text, title, _titled(title)
 
 
 def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
@@ -403,7 +410,14 @@ def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     title = document.title
     if _FIRST_HEADING.search(text):
         title = ""
-    return text, title, _MARKDOWN
+    return text, title, _titled(title)
+
+
+def _titled(title: str) -> dict[str, Any]:
+    """Return metadata of a converted file: with its title, as front matter gives it."""
+    if title:
+        return {"title": title, **_MARKDOWN}
+    return dict(_MARKDOWN)
 
 
 def _front_matter(text: str, place: str, limits: ReadLimits) -> tuple[str, dict[str, Any]]:

@@ -284,7 +284,7 @@ class AnyGranularityRanker:
             return [[] for _ in passages]
         sentences = list(map(split_sentences, passages))
         if granularity is Granularity.SENTENCE:
-            return [list(map(_in_place, row)) for row in units or sentences]
+            return list(map(_in_place, units or sentences, sentences))
         if units is None:
             distinct = {passage.id: passage for passage in passages}
             propositions: dict[str, list[Unit]] = {passage_id: [] for passage_id in distinct}
@@ -499,6 +499,25 @@ def _rolled_up(hits: Sequence[SpanHit]) -> SpanHit:
     )
 
 
-def _in_place(unit: Unit) -> PlacedUnit:
-    """Return a unit with its own span."""
-    return unit, [(unit.start, unit.end)]
+def _in_place(units: Sequence[Unit], sentences: Sequence[Unit]) -> list[PlacedUnit]:
+    """Return units with their own spans; those of a row of a table with its columns' names, too.
+
+    "Oslo | 240" says nothing without them.
+    """
+    names: dict[int, Span] = {}  # by where a row begins
+    header = None
+    for sentence in sentences:
+        [read] = sentence.sentences
+        if read.block.is_header:
+            header = sentence
+        elif read.block.kind != "row":
+            header = None
+        elif header is not None:
+            names[sentence.start] = (header.start, header.end)
+    placed = []
+    for unit in units:
+        spans = [(unit.start, unit.end)]
+        if unit.start in names:
+            spans.append(names[unit.start])
+        placed.append((unit, spans))
+    return placed

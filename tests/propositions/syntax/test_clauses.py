@@ -57,8 +57,8 @@ SENTENCES = {
     ),
     "concession is asserted by itself": (
         "Although IN 4 mark | Oslo NNP 4 nsubj | was VBD 4 cop | armed_ JJ 9 advcl | , , 4 punct | the DT 7 det | "
-        "crew NN 9 nsubj | was VBD 9 cop | unstable_ JJ 0 root | . . 9 punct",
-        ["The crew was unstable.", "Oslo was armed."],
+        "Tern NNP 9 nsubj | was VBD 9 cop | unstable_ JJ 0 root | . . 9 punct",
+        ["The Tern was unstable.", "Oslo was armed."],
     ),
     "concession that names nothing": (
         "Although IN 4 mark | it PRP 4 nsubj | was VBD 4 cop | armed_ JJ 9 advcl | , , 4 punct | the DT 7 det | "

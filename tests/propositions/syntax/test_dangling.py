@@ -31,6 +31,15 @@ PRONOUNS = [
     "The old firm offered a million for the mill, but the offer was refused by the monks.",
     "Two pumps of the mill broke in May, but the remaining pumps were able to carry on.",
     "If you leave the house, the key is due at noon, unless it is May; then you may keep it.",
+    "No new cards of the pool have been sold, and guests are no longer able to swim in it.",
+    "The menu of each lamp can be made longer, but the way is somewhat different in May.",
+    "Leaving the door open is no fault, but the old pump then falls back to slow cleaning.",
+    "We say what is wanted, so guests do not have to ask, and they can find all answers.",
+    "The new gate needs the old key as well: both keys must be turned at the same time.",
+    "The law helps all people to see what banks do, and these powers have led to better rules.",
+    "Some rules of the house are written in the book, and all you have to do is sign the book.",
+    "Hiring forty cooks is too dear for us, but we do not think that this would help guests.",
+    "You may run the house in a mode where all doors are shut, and you open the small gate.",
 ]
 
 
@@ -41,6 +50,10 @@ MISREAD = [
     "Do you have good things to say, and you need time to think about what goes well?",
     "The letter goes to the clerk (named in a list) -> the bank of the town -> the monks.",
     "In organic chemistry, a hydrate is a compound formed by the addition of pure water.",
+    "Also available is a large board which carries forty lamps for the guests of the house.",
+    "The new rows of the list will appear after the named rows, sorted by the number of guests.",
+    "The clerk will treat the long tables, the short lists and block quotes as if they were new.",
+    "The work is limited by rules such as the house rule, and writes to other books are refused.",
 ]
 
 
@@ -83,8 +96,8 @@ UNDERSTOOD_ALONE = [
         ],
     ),
     (
-        "The ship left the harbour in May; the guests slept in small cabins.",
-        ["The ship left the harbour in May.", "The guests slept in small cabins."],
+        "The ship left the harbour in May; the old guests slept in small cabins.",
+        ["The ship left the harbour in May.", "The old guests slept in small cabins."],
     ),
     (
         "The firm bought an old mill in 1990 and moved its office to the town in 1995.",
@@ -115,10 +128,10 @@ UNDERSTOOD_ALONE = [
         ],
     ),
     (
-        "It is known that the old bridge needs new cables, but the town has no money for repairs.",
+        "It is known that the old bridge needs new cables, but the council of the town has no money.",
         [
             "It is known that the old bridge needs new cables.",
-            "The town has no money for repairs.",
+            "The council of the town has no money.",
         ],
     ),
     (
@@ -200,12 +213,12 @@ def test_what_somebody_says_is_no_fact_of_its_own(sentence: str) -> None:
 
 def test_clauses_beside_what_somebody_says_are_divided() -> None:
     assert propositions(
-        "The owner closed the pool in May, and the guests wrote a long letter."
+        "The owner closed the pool in May, and the guests of the house wrote a long letter."
     ) == [
         "The owner closed the pool in May.",
-        "The guests wrote a long letter.",
+        "The guests of the house wrote a long letter.",
     ]
-    text = "The rule is simple for all guests: the pool closes at eight in the evening."
+    text = "The rule is simple for all guests: the pool of the house closes at eight in the evening."
     assert len(propositions(text)) == 2
 
 

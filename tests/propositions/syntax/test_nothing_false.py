@@ -88,10 +88,10 @@ def test_a_clause_stays_with_the_one_that_it_rests_on(sentence: str) -> None:
 
 
 def test_clauses_that_rest_on_nothing_are_divided() -> None:
-    text = "The hall is open to all guests; if it rains, the pool is closed in the morning."
+    text = "The hall is open to all guests; if it rains, the small pool is closed in the morning."
     assert facts(text) == [
         "The hall is open to all guests.",
-        "If it rains, the pool is closed in the morning.",
+        "If it rains, the small pool is closed in the morning.",
     ]
 
 

@@ -132,6 +132,9 @@ def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     if not all(tree.tags[token] == "RB" for token in leading):
         return False  # "(as defined in …)"
     is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
+    is_subject = noun == tree.subjects[head] or tree.tags[noun] in PROPER
+    # "The rows follow the named ones, sorted by size": which of them are sorted?
+    is_inner |= not is_subject and tree.words[_first_word(tree, child) - 1] == ","
     unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
     # Otherwise another noun may be meant.
     in_brackets = tree.words[child - 1] == "(" and tree.tags[child - 2] not in ("NNS", "NN")
@@ -225,7 +228,10 @@ def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
         if tree.has_word(tree.all(other, "cc"), ("or",)):
             return False  # "is a list or a map that …"
     subject = tree.subjects[head]
-    return subject is None or tree.lower[subject] not in _CASES | _POINTERS
+    if subject is None:
+        return True
+    is_thing = tree.tags[subject] in NOUN or tree.tags[subject] in ("PRP", "CD", "VBG")
+    return is_thing and tree.lower[subject] not in _CASES | _POINTERS
 
 
 def _is_unclear(tree: Tree, head: int, noun: int, child: int) -> bool:

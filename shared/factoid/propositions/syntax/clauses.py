@@ -95,6 +95,7 @@ _PERIODS = frozenset(
     "end era evening fall first last later morning night period reign same season spring start "
     "summer time times today war weekend winter youth".split()
 )
+_PLACES = frozenset({"where", "whereby", "wherein"})
 _SCOPES = frozenset("sure ensure ensures check checks verify verifies assume assumes".split())
 _ALWAYS_LIMITING = frozenset({"if", "unless", "whenever", "until"})
 _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limit nothing
@@ -512,6 +513,11 @@ class _Splitter:
         if tree.child(joined, "compound", "amod", "det", "nummod") in before_verb:
             return False  # "and brand logos": a noun that was read as a verb
         is_base = tree.tags[joined] in ("VB", "VBP")
+        marks = [tree.words[token] for token in range(head + 1, subtree[0])]
+        if is_base and "," in marks and "," not in marks[-2:]:
+            return False  # "it reads tables, lists and block quotes": a list of nouns
+        if tree.tags[joined] == "VBZ" and self._has_verb_without_subject(joined):
+            return False  # "and writes to the disk are rejected": a noun
         if is_base and tree.lower[head] in _ADVISING and "ing" in "".join(tree.lower[head:joined]):
             return False  # "We recommend opening a page for each and include the notes"
         word = tree.lower[joined]
@@ -536,6 +542,16 @@ class _Splitter:
         # "cause it to emit a message and then wait": the nearest infinitive
         is_base_form = tree.tags[joined] in ("VB", "VBP") and tree.lower[joined] != "are"
         return not is_base_form or bool(auxiliaries) or not tree.has_tag(inner, ("VB",))
+
+    def _has_verb_without_subject(self, joined: int) -> bool:
+        """Return whether "is" or "are" stands in a clause, and its subject does not."""
+        tree = self.tree
+        for token in tree.subtree(joined):
+            head = tree.heads[token]
+            is_said_of = tree.deps[token] in ("cop", "aux:pass") and tree.subjects[head] is None
+            if is_said_of and token > joined and tree.child(head, "mark") is None:
+                return tree.lower[token] in ("is", "are", "was", "were")
+        return False
 
     def _is_someone(self, head: int) -> bool:
         """Return whether the subject of a clause is likely a person who acts."""
@@ -662,6 +678,12 @@ class _Splitter:
             first += 1
         if tree.lower[first] == "that" and "that" in tree.lower[:start]:
             return True  # "Note that A, and that B"
+        if first > start and not _PLACES.isdisjoint(tree.lower[head:start]):
+            return True  # "a mode where all is closed, and you open what is needed"
+        if "," in tree.words[:start] and "so" in tree.lower[head:start]:
+            so = tree.lower.index("so", head)
+            if tree.deps[so] in ("cc", "mark"):
+                return True  # "It is short, so you can read it, and others can"
         for token in range(start):
             word = tree.lower[token]
             if word == "when" and token > head and "," not in tree.words[token:start]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 from factoid.propositions.syntax.headings import EntityKind, entity_kind
 from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.tree import NOUN, PROPER, SUBJECT, VERB, Item, Tree, tokens
+from factoid.propositions.syntax.tree import NOUN, PROPER, SUBJECT, Item, Tree, tokens
 
 POSSESSIVES = frozenset("his her its their".split())
 _THING = frozenset({"it", "its"})
@@ -39,9 +39,6 @@ _RELATIONAL = frozenset(
 )
 # Adjectives that say nothing without what they are compared with: "the remaining rooms".
 _COMPARING = frozenset("corresponding other remaining respective resulting same".split())
-# "Bergen grew, and the city has forty bridges": what such a word means may stand in the other part.
-_KINDS = LEXICON["landmarks"] | LEXICON["organisations"] | LEXICON["kinds"]
-_STEM = 5  # letters that a verb and its noun share: "offered" and "the offer"
 _DETERMINERS = frozenset({"det", "det:predet", "amod"})
 _COMPLEMENTS = ("nmod", "nmod:poss", "acl", "acl:relcl", "obl")
 _ARGUMENTS = frozenset({"obj", "iobj", "obl", "obl:agent", "obl:arg"})
@@ -62,7 +59,7 @@ def dangles(
             continue
         if _is_nameless_subject(tree, token, present, written, head):
             return True
-        if _is_description(tree, token, others, head):
+        if _is_bare(tree, token, others, head) or _points_away(tree, token, others):
             return True
         if not _refers(tree, token):
             continue
@@ -94,17 +91,13 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
     return False
 
 
-def calls_by_kind(tree: Tree, written: Collection[int]) -> bool:
-    """Return whether the subject of a clause is called by its kind only, such as "the city"."""
+def begins_bare(tree: Tree, written: Collection[int]) -> bool:
+    """Return whether the subject of a clause is one noun, of which a clause before may tell more.
+
+    The tokens of `written` are written out, as names.
+    """
     subject = tree.subjects[tree.root]
-    if subject is None or subject in written or tree.lower[subject] not in _KINDS:
-        return False
-    return _is_bare_description(tree, subject)
-
-
-def has_names(tree: Tree) -> bool:
-    """Return whether a clause names something."""
-    return any(_is_name(tree, token) for token in range(len(tree.words)))
+    return subject is not None and subject not in written and _needs_more(tree, subject)
 
 
 def begins_with_pronoun(tree: Tree, written: Collection[int]) -> bool:
@@ -146,39 +139,48 @@ def _is_nameless_subject(
     return False
 
 
-def _is_description(tree: Tree, token: int, others: Collection[int], head: int) -> bool:
-    """Return whether a subject is called by its kind only, and the other part may name it.
+def _is_bare(tree: Tree, token: int, others: Collection[int], head: int) -> bool:
+    """Return whether a later subject is one noun alone, of which the clause before may tell more.
 
-    So are "the city" behind "Bergen grew", and "the offer" behind "The firm offered a million".
+    So are "users" in "No new licences are sold, and users have to wait", and "the mechanism" in "A
+    menu can be extended, but the mechanism differs". A role is none, such as "the tenant".
     """
-    if tree.heads[token] != head or not _is_bare_description(tree, token):
+    if tree.deps[token] not in SUBJECT or tree.heads[token] != head or token in others:
         return False
-    if token in others:
-        return False  # the subject of both
-    word = tree.lower[token]
-    is_concession = tree.deps[head] == "advcl"  # "Although the city is small, Bergen …"
+    if min(others, default=token) > token and tree.deps[head] != "advcl":
+        return False  # nothing was said before
     for other in others:
-        if other > token and not is_concession:
-            continue
-        if word in _KINDS and _is_name(tree, other):
-            return True
-        is_verb = tree.tags[other] in VERB
-        if is_verb and len(word) >= _STEM and tree.lower[other].startswith(word[:_STEM]):
-            return True
-    return False
+        is_same = tree.lower[other] == tree.lower[token] and _is_one_noun(tree, other)
+        if is_same and tree.deps[other] in SUBJECT:
+            return False  # "The tower leaned, but the tower leans less now"
+    return _needs_more(tree, token)
 
 
-def _is_bare_description(tree: Tree, token: int) -> bool:
-    """Return whether a token is a subject like "the city"."""
-    if tree.deps[token] not in SUBJECT or tree.is_plural(token):
+def _needs_more(tree: Tree, subject: int) -> bool:
+    """Return whether a subject is one noun that names no role and is not pointed at."""
+    is_role = tree.lower[subject] in LEXICON["people"] and not tree.is_plural(subject)
+    is_pointed_at = tree.has_word(tree.all(subject, "det"), _DEMONSTRATIVES)
+    return _is_one_noun(tree, subject) and not is_role and not is_pointed_at
+
+
+def _is_one_noun(tree: Tree, token: int) -> bool:
+    """Return whether a common noun has no other words but an article."""
+    if tree.tags[token] not in ("NN", "NNS") or not tree.words[token].isalpha():
         return False
-    is_definite = tree.has_word(tree.all(token, "det"), ("the",))
-    return is_definite and tree.child(token, *_COMPLEMENTS, *_INNER, "appos", "amod") is None
+    return tree.child(token, *_COMPLEMENTS, *_INNER, "appos", "amod", "nummod", "conj") is None
 
 
-def _is_name(tree: Tree, token: int) -> bool:
-    is_time = tree.lower[token] in LEXICON["times"] | LEXICON["periods"]
-    return tree.tags[token] in PROPER and not is_time
+def _points_away(tree: Tree, token: int, others: Collection[int]) -> bool:
+    """Return whether "this" or "these" in a statement may point at words of the other part."""
+    if tree.lower[token] not in _DEMONSTRATIVES or token in others or not others:
+        return False
+    if not _points(tree, token):
+        return False
+    noun = tree.heads[token]
+    is_alone = tree.deps[token] not in _DETERMINERS and tree.tags[token] == "DT"
+    is_subject = tree.deps[token] in _DETERMINERS and tree.deps[noun] in SUBJECT
+    follows = min(others) < token
+    return is_alone or (is_subject and follows)
 
 
 def _opens_without_name(tree: Tree, token: int, clause: int) -> bool:
@@ -241,6 +243,9 @@ def _is_relational(tree: Tree, token: int) -> bool:
     """Return whether a subject says nothing without what it belongs to: "two thirds want it"."""
     if tree.deps[token] in SUBJECT and tree.has_word(tree.all(token, "amod"), _COMPARING):
         return tree.child(token, "acl", "acl:relcl") is None
+    before = tree.all(token, "det", "det:predet", "cc:preconj")
+    if tree.deps[token] in SUBJECT and tree.has_word(before, ("both",)):
+        return tree.child(token, "conj") is None  # "both kinds are useless"
     if tree.tags[token] not in ("NN", "NNS", "CD") or tree.deps[token] not in SUBJECT:
         return False
     singular = tree.lower[token].removesuffix("s")

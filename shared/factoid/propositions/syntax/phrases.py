@@ -57,7 +57,8 @@ _ON_CONDITION = (
 )
 _LIKE_BEFORE = (["the", "same"], ["the", "opposite"], ["the", "reverse"], ["the", "converse"])
 _STAND_INS = frozenset(
-    "another both each few former latter many most neither none other others several some".split()
+    "all another both each few former latter many most neither none other others several "
+    "some".split()
 )
 _HOLDS = frozenset("goes applies apply holds happens is was".split())
 
@@ -247,7 +248,8 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
     if words[:1] == ["nor"]:
         return True
-    if words[:1] == ["then"] and not tree.is_past(head):
+    has_then = tree.has_word(tree.all(head, "advmod"), ("then",))
+    if has_then and not tree.is_past(head):
         return True  # "If it rains, we stay; then we play cards"
     if words[-1:] == ["otherwise"]:
         return True

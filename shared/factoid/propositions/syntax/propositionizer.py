@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
-from factoid.propositions.syntax.dangling import (
-    begins_with_pronoun,
-    calls_by_kind,
-    has_names,
-    refers_back,
-)
+from factoid.propositions.syntax.dangling import begins_bare, begins_with_pronoun, refers_back
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
@@ -180,12 +175,10 @@ def _name_what_they_mean(parts: Sequence[Tree], discourse: Discourse) -> bool:
     reader = deepcopy(discourse)
     if begins_with_pronoun(parts[0], reader.read(parts[0]).keys()):
         return False
-    for at, part in enumerate(parts[1:], 1):
+    for part in parts[1:]:
         written = reader.read(part).keys()
-        if refers_back(part, written):
+        if refers_back(part, written) or begins_bare(part, written):
             return False
-        if calls_by_kind(part, written) and any(map(has_names, parts[:at])):
-            return False  # "Bergen grew; the city has forty bridges"
     return True
 
 

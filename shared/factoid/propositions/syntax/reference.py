@@ -763,7 +763,7 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     is_compared = tree.tags[head] == "JJR" or {"matter", "question"} & {predicate}
     if is_compared and ("of" in words or tree.lower[head - 1] == "be"):
         return True  # "It is a matter of …", "It would be faster …"
-    named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
+    named = tree.tags[head].startswith("NN") and not {"a", "an", "the"}.isdisjoint(words[:4])
     is_bare = tree.tags[head] == "NN" and tree.child(head, "det", "nmod:poss", "case") is None
     if is_bare and tree.child(head, "cop") is not None and "TO" in tree.tags[head:]:
         return True  # "It's good style to shut the lid"

@@ -39,6 +39,8 @@ PRONOUNS = [
     "The law helps all people to see what banks do, and these powers have led to better rules.",
     "Some rules of the house are written in the book, and all you have to do is sign the book.",
     "Hiring forty cooks is too dear for us, but we do not think that this would help guests.",
+    "You heard about this a lot in our talks, but we take our rules really seriously in Bergen.",
+    "Hiring cooks is out of the question for us, but we are not sure that would be the way.",
     "You may run the house in a mode where all doors are shut, and you open the small gate.",
 ]
 
@@ -53,6 +55,8 @@ MISREAD = [
     "Also available is a large board which carries forty lamps for the guests of the house.",
     "The new rows of the list will appear after the named rows, sorted by the number of guests.",
     "The clerk will treat the long tables, the short lists and block quotes as if they were new.",
+    "A theme of the letter is our concern for guests of the hotel in Oslo, whose rooms were cold.",
+    "To change the name of the book, the page used, and the word, you can write a new line.",
     "The work is limited by rules such as the house rule, and writes to other books are refused.",
 ]
 
@@ -218,7 +222,7 @@ def test_clauses_beside_what_somebody_says_are_divided() -> None:
         "The owner closed the pool in May.",
         "The guests of the house wrote a long letter.",
     ]
-    text = "The rule is simple for all guests: the pool of the house closes at eight in the evening."
+    text = "The rule is simple for all guests: the old pool opens at eight in the evening."
     assert len(propositions(text)) == 2
 
 

@@ -176,6 +176,8 @@ def _relative(
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
+    if word == "whose" and _has_inner_noun(tree, noun, verb):
+        return None  # "our worry about the users of phones, whose batteries …"
     if word == "where" and _is_formula(tree, tokens(antecedent)):
         return None
     if (

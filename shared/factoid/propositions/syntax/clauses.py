@@ -303,6 +303,8 @@ class _Splitter:
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if tree.has_word(marks, _ALTERNATIVE) or tree.child(joined, "mark") is not None:
             return False
+        if any(tree.has_tag(tree.children[mark], NOUN) for mark in marks):
+            return False  # "To change the name, the page, and the word, you write …"
         if self._is_told(head, joined):
             return False
         if rests_on_clause_before(tree, joined):
@@ -516,7 +518,7 @@ class _Splitter:
         marks = [tree.words[token] for token in range(head + 1, subtree[0])]
         if is_base and "," in marks and "," not in marks[-2:]:
             return False  # "it reads tables, lists and block quotes": a list of nouns
-        if tree.tags[joined] == "VBZ" and self._has_verb_without_subject(joined):
+        if tree.tags[joined] == "VBZ" and self._may_be_subject(joined):
             return False  # "and writes to the disk are rejected": a noun
         if is_base and tree.lower[head] in _ADVISING and "ing" in "".join(tree.lower[head:joined]):
             return False  # "We recommend opening a page for each and include the notes"
@@ -543,9 +545,12 @@ class _Splitter:
         is_base_form = tree.tags[joined] in ("VB", "VBP") and tree.lower[joined] != "are"
         return not is_base_form or bool(auxiliaries) or not tree.has_tag(inner, ("VB",))
 
-    def _has_verb_without_subject(self, joined: int) -> bool:
-        """Return whether "is" or "are" stands in a clause, and its subject does not."""
+    def _may_be_subject(self, joined: int) -> bool:
+        """Return whether a verb may be the noun that a later verb says something of."""
         tree = self.tree
+        reported = tree.child(joined, "ccomp")
+        if reported is not None and tree.child(reported, "mark", "expl") is None:
+            return tree.lower[joined] not in SAYING
         for token in tree.subtree(joined):
             head = tree.heads[token]
             is_said_of = tree.deps[token] in ("cop", "aux:pass") and tree.subjects[head] is None

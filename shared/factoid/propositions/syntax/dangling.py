@@ -174,10 +174,14 @@ def _points_away(tree: Tree, token: int, others: Collection[int]) -> bool:
     """Return whether "this" or "these" in a statement may point at words of the other part."""
     if tree.lower[token] not in _DEMONSTRATIVES or token in others or not others:
         return False
+    noun = tree.heads[token]
+    is_in_clause = tree.deps[token] in SUBJECT and tree.deps[noun] == "ccomp"
+    if tree.lower[token] == "that" and tree.tags[token] == "WDT" and is_in_clause:
+        return True  # "we doubt that would be the way"
     if not _points(tree, token):
         return False
-    noun = tree.heads[token]
     is_alone = tree.deps[token] not in _DETERMINERS and tree.tags[token] == "DT"
+    is_alone |= tree.tags[token + 1 : token + 2] == ["DT"]  # "We heard this a lot"
     is_subject = tree.deps[token] in _DETERMINERS and tree.deps[noun] in SUBJECT
     follows = min(others) < token
     return is_alone or (is_subject and follows)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing
+from itertools import chain
 from typing import Any
 
 from langchain_core.documents import Document
@@ -61,47 +62,43 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
 
     def _cite(self, items: Iterator[Any]) -> Iterator[AIMessageChunk]:
         stream = _AnswerStream(self)
-        start = ""
-        texts = map(stream.take, items)
-        for text in texts:
-            start += text
-            if start and stream.documents is not None:
-                break
+        with ExitStack() as open_streams:  # closed at once, also where the consumer stops early
+            if isinstance(items, Generator):
+                open_streams.enter_context(closing(items))
+            texts = map(stream.take, items)
+            start = ""
+            for text in texts:
+                start += text
+                if start and stream.documents is not None:
+                    break
 
-        def rest() -> Iterator[str]:
-            try:
-                yield start
-                yield from texts
-            finally:  # at once, also where the consumer stops early
-                if isinstance(items, Generator):
-                    items.close()
-
-        with closing(self.citer.stream(rest(), stream.passages())) as sentences:
+            cited = self.citer.stream(chain([start], texts), stream.passages())
+            sentences = open_streams.enter_context(closing(cited))
             for sentence in sentences:
                 yield stream.chunk(sentence)
-        yield stream.chunk()
+        yield stream.last_chunk()
 
     async def _acite(self, items: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
         stream = _AnswerStream(self)
-        start = ""
-        async for item in items:
-            start += stream.take(item)
-            if start and stream.documents is not None:
-                break
+        async with AsyncExitStack() as open_streams:
+            if isinstance(items, AsyncGenerator):
+                await open_streams.enter_async_context(aclosing(items))
+            start = ""
+            async for item in items:
+                start += stream.take(item)
+                if start and stream.documents is not None:
+                    break
 
-        async def texts() -> AsyncIterator[str]:
-            try:
+            async def texts() -> AsyncIterator[str]:
                 yield start
                 async for item in items:
                     yield stream.take(item)
-            finally:
-                if isinstance(items, AsyncGenerator):
-                    await items.aclose()
 
-        async with aclosing(self.citer.astream(texts(), stream.passages())) as sentences:
+            cited = self.citer.astream(texts(), stream.passages())
+            sentences = await open_streams.enter_async_context(aclosing(cited))
             async for sentence in sentences:
                 yield stream.chunk(sentence)
-        yield stream.chunk()
+        yield stream.last_chunk()
 
 
 def cited_message(
@@ -183,22 +180,24 @@ class _AnswerStream:
             )
         return list(map(to_passage, self.documents))
 
-    def chunk(self, sentence: CitedSentence | None = None) -> AIMessageChunk:
-        """Return a sentence as a chunk, or the last chunk, which is empty.
+    def chunk(self, sentence: CitedSentence) -> AIMessageChunk:
+        """Return a sentence as a chunk. Blocks of one index add up to one block."""
+        documents = self.documents or ()  # `passages` has checked them
+        annotations = []
+        for citation in sentence.citations:
+            document = documents[citation.position]
+            annotations.append(
+                create_citation(document_id=document.id, **citation.fields(document.metadata))
+            )
+        return self._chunk(
+            [{"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}]
+        )
 
-        Blocks of one index add up to one block.
-        """
-        content: list[str | dict[Any, Any]] = []
-        if sentence is not None and self.documents is not None:
-            annotations = []
-            for citation in sentence.citations:
-                document = self.documents[citation.position]
-                annotations.append(
-                    create_citation(document_id=document.id, **citation.fields(document.metadata))
-                )
-            content = [
-                {"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}
-            ]
+    def last_chunk(self) -> AIMessageChunk:
+        """Return an empty chunk, so that an answer without a sentence is a message, too."""
+        return self._chunk([])
+
+    def _chunk(self, content: list[str | dict[Any, Any]]) -> AIMessageChunk:
         return AIMessageChunk(
             content=content, id=self._id, response_metadata={"output_version": "v1"}
         )

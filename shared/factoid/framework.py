@@ -105,7 +105,7 @@ from factoid.late_interaction import (
     PropCite,
     SpanHit,
 )
-from factoid.late_interaction.cite import citation_fields
+from factoid.late_interaction.citations import citation_fields
 from factoid.metadata import (
     KIND,
     WINDOW,

@@ -252,13 +252,25 @@ def test_what_stands_for_propositions_is_counted() -> None:
 def test_a_proposition_that_shares_no_word_counts_as_the_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("factoid.late_interaction.cite.align", lambda proposition, sentence: [])
+    monkeypatch.setattr(
+        "factoid.late_interaction.answer_citer.align", lambda proposition, sentence: []
+    )
     cite = citer()
     [sentence] = cite.cite(SENTENCE, PASSAGES).sentences
     assert cite.last_report is not None
     assert (cite.last_report.whole, cite.last_report.claims) == (2, 1)  # the sentence, once
     [citation] = sentence.citations
     assert citation.score == pytest.approx(ranking(bare(SENTENCE))[0][0], rel=1e-5)
+
+
+def test_passages_are_encoded_again_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    cite = citer()
+    answer = cite._citer(PASSAGES)
+    with monkeypatch.context() as patch:
+        patch.setattr(cite.ranker, "tokens", Mock(side_effect=MemoryError))
+        with pytest.raises(MemoryError):
+            answer.encode()
+    assert len(answer.encode()) == len(PASSAGES)
 
 
 def test_passages_and_sentences_are_encoded_once() -> None:

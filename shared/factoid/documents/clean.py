@@ -9,10 +9,11 @@ from functools import partial
 from factoid.documents import rules
 from factoid.documents.blocks import LayoutBlock, blocks_of
 from factoid.documents.document import LayoutDocument, assembled
-from factoid.documents.flow import drop_running_heads, gather_figures, join_tables, rejoin
 from factoid.documents.headings import demote_headings, drop_stamps, mark_title, number_headings
 from factoid.documents.hyphens import evidence, hyphen_edits
 from factoid.documents.layout import Layout
+from factoid.documents.page_furniture import drop_running_heads
+from factoid.documents.rejoin import gather_figures, join_tables, rejoin
 from factoid.documents.tables import answered
 from factoid.documents.trace import Edit, TracedText
 from factoid.errors import InvalidInputError

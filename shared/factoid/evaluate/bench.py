@@ -408,7 +408,7 @@ class Bench:
     ) -> Answer:
         top = None
         if best:
-            top = self._top(best[0])
+            top = self._fact_marked_in_report(best[0])
         documents_of_gold = set(gold.document_ids)
         for place in gold.places:
             documents_of_gold.add(place.document_id)
@@ -419,7 +419,11 @@ class Bench:
         ranks = tuple(gold.first_ranks(passages))
         return Answer(ranks, gold.words_needed(context), top, in_document)
 
-    def _top(self, hit: Hit) -> Top:
+    def _fact_marked_in_report(self, hit: Hit) -> Top:
+        """Return the best unit with its source and the text around it.
+
+        `report/question.html` puts the source between `<mark>` and `</mark>`.
+        """
         unit = hit.unit
         document = self._by_id[unit.document_id]
         start = unit.start

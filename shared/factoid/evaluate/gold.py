@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import PurePath
 
-from factoid.evaluate.answers import dpr_tokens, has_answer_dpr
+from factoid.evaluate.answers import dpr_tokens
 from factoid.evaluate.questions import Question, Quote
+from factoid.evaluate.words_needed import words_needed
 from factoid.sections import outline
 from factoid.units import Document, Unit
-from factoid.words import count_words, cut_words
 
 COVERED = 0.5
 """The share of a span's characters that a right result covers."""
 
-NEARLY_WHOLE = 0.9
-"""The share of a quote's distinct words that a right context has: propositions are rewritten."""
-
-_WORD = re.compile(r"\w+")
 _BETWEEN = r"[\s*_`]+"  # two words of a quote: marks of emphasis are not quoted
 
 
@@ -90,19 +86,11 @@ class Gold:
         return any(needle in tokens for needle in needles)
 
     def words_needed(self, context: str) -> int | None:
-        """Return how many first words of a context answer the question.
+        """Return how many first words of a context answer the question; None if the whole does not.
 
-        None if the whole does not. The answer occurs as a run of tokens (`has_answer_dpr`); without
-        answers, the words have nine tenths of the distinct words of a quote.
+        See `factoid.evaluate.words_needed`.
         """
-        if self.answers:
-            return _words_of_answer(context, self.answers)
-        least: int | None = None
-        for quote in self.quotes:
-            words = words_of_quote(context, quote)
-            if words is not None and (least is None or words < least):
-                least = words
-        return least
+        return words_needed(context, self.answers, self.quotes)
 
 
 def _first(results: Sequence[Unit], place: Place) -> int | None:
@@ -115,62 +103,10 @@ def _first(results: Sequence[Unit], place: Place) -> int | None:
     return None
 
 
-def _words_of_answer(context: str, answers: Sequence[str]) -> int | None:
-    # No token goes over white space, so the tokens of a context are those of its words.
-    words = context.split()
-    tokens = list(map(_tokens_of_word, words))
-    joined = "".join(tokens)
-    ends = list(accumulate(map(len, tokens)))
-    last = len(joined) + 1  # where the answer that ends first does
-    for answer in answers:
-        needle = f" {dpr_tokens(answer)}"
-        at = f"{joined} ".find(f"{needle} ")
-        if at >= 0 and needle.strip():
-            last = min(last, at + len(needle))
-    if last > len(joined):
-        return None
-    place = bisect_left(ends, last)
-    most = count_words(" ".join(words[: place + 1]))
-    least = max(count_words(" ".join(words[:place])), 1)
-    if most - least <= 1:
-        return most
-    # Where a run of characters is many words, the answer may end before the run does.
-    lengths = range(least, most)
-    at = bisect_left(
-        lengths, True, key=lambda count: has_answer_dpr(cut_words(context, count), answers)
-    )
-    return least + at
-
-
 @lru_cache(maxsize=1 << 15)
 def _padded_tokens(text: str) -> str:
     """Return a text's tokens between spaces: one passage is looked at for many questions."""
     return f" {dpr_tokens(text)} "
-
-
-@lru_cache(maxsize=1 << 16)
-def _tokens_of_word(word: str) -> str:
-    """Return the tokens of a word, a space before each."""
-    tokens = dpr_tokens(word)
-    if not tokens:
-        return ""
-    return f" {tokens}"
-
-
-def words_of_quote(context: str, quote: str) -> int | None:
-    """Return how many first words of a context have nine tenths of a quote's distinct words.
-
-    None if the whole has not.
-    """
-    missing = set(_WORD.findall(quote.lower()))
-    most = len(missing) - NEARLY_WHOLE * len(missing) + 1e-9  # that may be missing
-    if not missing:
-        return None
-    for match in re.finditer(r"\S+", context):
-        missing.difference_update(_WORD.findall(match[0].lower()))
-        if len(missing) <= most:
-            return count_words(context[: match.end()])
-    return None
 
 
 class GoldFinder:

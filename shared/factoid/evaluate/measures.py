@@ -41,7 +41,8 @@ class Top:
         document: Title, source or id of its document.
         score: Of the unit.
         parts: Of the score, by name.
-        before, source, after: Its source in the document's text, and what stands around it.
+        before, source, after: Its source in the document's text, which the report marks, and what
+            stands around it.
     """
 
     text: str
@@ -137,7 +138,7 @@ def measure_of(name: str) -> Callable[[Answer], float]:
       holds it, over that of an order that has all of them first.
     * MRR: 1 / rank of the first right result among `DEPTH`, else 0.
     * within l words: 1 if the first l words of context answer the question (Dense X Retrieval,
-      Figure 4), else 0.
+      Figure 4), else 0. `factoid.evaluate.words_needed` counts them.
     * EM@l and F1@l: exact match and F1 of a reader's answer from the first l words of context, as
       SQuAD v1.1 computes them (Dense X Retrieval, Table 3). A question without short answers is 0.
 

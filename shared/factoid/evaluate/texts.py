@@ -12,9 +12,9 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import exact_match, f1, has_answer_dpr
-from factoid.evaluate.gold import Gold, words_of_quote
 from factoid.evaluate.measures import DEPTH, WORDS, Answer, measure_of, words_read
 from factoid.evaluate.questions import reference_texts
+from factoid.evaluate.words_needed import words_needed, words_of_quote
 from factoid.words import cut_words
 
 _OF_ANSWERS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
@@ -66,7 +66,7 @@ def measure_texts(measure: str, texts: Sequence[str], reference: Mapping[str, An
     else:
         ranks.append(_rank(texts, lambda text: has_answer_dpr(text, answers)))
     context = cut_words("\n".join(texts), WORDS)
-    words = Gold(answers=tuple(answers), quotes=tuple(quotes)).words_needed(context)
+    words = words_needed(context, answers, quotes)
     return measure_of(measure)(Answer(tuple(ranks), words, None))
 
 

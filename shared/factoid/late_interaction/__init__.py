@@ -1,13 +1,13 @@
 """AGRaME: rank units by the passage's token vectors (Gangi Reddy et al., 2024)."""
 
-from factoid.late_interaction.cite import (
+from factoid.late_interaction.citations import (
     Citation,
     CitationFields,
     CitedAnswer,
     CitedSentence,
     CiteReport,
-    PropCite,
 )
+from factoid.late_interaction.cite import PropCite
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
 from factoid.late_interaction.score import span_scores, token_mask

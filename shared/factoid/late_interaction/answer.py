@@ -19,8 +19,10 @@ _LAST_WORD = re.compile(r".*\w(?=\W)", re.DOTALL)
 _NEXT_WORD = 30  # characters behind a mark that decide whether a sentence ends there
 # characters before the next sentence that are read again: the splitter looks back 300 at most
 _CONTEXT = 500
-_READ_AGAIN = 300  # characters that may be split again for every chunk
-_LEAST_FRESH = 8  # of more, one in so many characters must be new
+# Characters of an unfinished text that may be split again: so many for every chunk, and so many
+# for each new character. What is split again is in proportion to what is new: time stays linear.
+_AGAIN_PER_CHUNK = 300
+_AGAIN_PER_NEW = 8
 _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULTILINE)
 _LONGEST_FENCE = 100
 # below the header of a table
@@ -128,29 +130,17 @@ class GrowingAnswer:
         self._chunks.append(chunk)
         self._fresh += len(chunk)
         self._read(chunk)
-        is_too_soon = len(self._text) > _READ_AGAIN + _LEAST_FRESH * self._fresh
+        may_split_again = _AGAIN_PER_CHUNK + _AGAIN_PER_NEW * self._fresh
+        is_too_soon = len(self._text) > may_split_again
         if not self._is_due or is_too_soon:
             return []
         self._join()
         spans = self._spans()
-        # A sentence is complete if a whole word of the next one was read.
-        word = _LAST_WORD.match(self._text)
-        end_of_words = 0
-        if word:
-            end_of_words = word.end()
-        complete = []
-        for span, (start_of_next, _) in pairwise(spans):
-            if start_of_next < end_of_words:
-                complete.append(span)
+        complete = self._complete(spans)
         stretches = self._take(complete)
-        # A further sentence ends in the text, but the next one has no whole word yet.
-        waits = len(spans) > len(complete) + 1
-        start = self._returned
-        if not waits:
-            start = max(start, len(self._text) - _NEXT_WORD)
-        self._may_end = False
-        self._is_due = False
-        self._read(self._text[start:])
+        # Beside the last sentence, which is unfinished, one may wait for a word of the next.
+        has_waiting = len(spans) > len(complete) + 1
+        self._find_state(has_waiting=has_waiting)
         self._drop_returned([end for _, end in complete])
         return stretches
 
@@ -180,6 +170,31 @@ class GrowingAnswer:
         if self._may_end and _WHOLE_WORD.search(part, behind_mark):
             self._is_due = True
         self._last = part[-1:]
+
+    def _complete(self, spans: Sequence[Span]) -> list[Span]:
+        """Return the sentences that a whole word of the next one follows."""
+        last_word = _LAST_WORD.match(self._text)
+        end_of_words = 0
+        if last_word:
+            end_of_words = last_word.end()
+        complete = []
+        for span, (start_of_next, _) in pairwise(spans):
+            if start_of_next < end_of_words:
+                complete.append(span)
+        return complete
+
+    def _find_state(self, *, has_waiting: bool) -> None:
+        """Find the state anew after a split, from what was not returned.
+
+        All of it counts if a sentence in it waits for its next word; else only the end, since the
+        marks before were seen to end nothing.
+        """
+        start = self._returned
+        if not has_waiting:
+            start = max(start, len(self._text) - _NEXT_WORD)
+        self._may_end = False
+        self._is_due = False
+        self._read(self._text[start:])
 
     def _join(self) -> None:
         self._text += "".join(self._chunks)
@@ -242,23 +257,33 @@ class GrowingAnswer:
     def _drop_returned(self, ends: Sequence[int]) -> None:
         """Drop what was returned and does not matter any more.
 
-        `ends` are those of the sentences returned just now. The text then begins at the latest
-        blank line outside of code. Where that is far away, it begins at a line, else at a sentence
-        of a long paragraph.
+        `ends` are those of the sentences returned just now.
         """
-        start = self._text.rfind("\n\n", 0, self._returned)
-        if start < 0 or _open_fence(self._text, start, self._fence):
-            if self._returned <= 2 * _CONTEXT:
-                return
-            before = self._returned - _CONTEXT
-            start = self._text.rfind("\n", 0, before) + 1
-            if not start:
-                start = max((end for end in ends if end <= before), default=self._returned)
+        start = self._place_to_begin(ends)
+        if not start:
+            return
         source, shift = self._source()
         self._thought = open_reasoning(source, start + shift)
         self._fence = _open_fence(self._text, start, self._fence)
         self._text = self._text[start:]
         self._returned -= start
+
+    def _place_to_begin(self, ends: Sequence[int]) -> int:
+        """Return where the text may begin: the latest place where reading can start again.
+
+        That is a blank line outside of code. Where none is near, it is a line, or the end of a
+        sentence of a long paragraph; and 0, which drops nothing, while there is little to drop.
+        """
+        blank_line = self._text.rfind("\n\n", 0, self._returned)
+        if blank_line >= 0 and not _open_fence(self._text, blank_line, self._fence):
+            return blank_line
+        if self._returned <= 2 * _CONTEXT:
+            return 0
+        before = self._returned - _CONTEXT
+        line = self._text.rfind("\n", 0, before) + 1
+        if line:
+            return line
+        return max((end for end in ends if end <= before), default=self._returned)
 
 
 def _parts(text: str) -> list[tuple[int, int, bool]]:

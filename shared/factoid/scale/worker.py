@@ -27,9 +27,9 @@ from factoid.errors import (
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy, check_policy
-from factoid.scale.attempts import KILLED, Attempts, attempt
 from factoid.scale.folders import Folder
 from factoid.scale.inputs import Portion
+from factoid.scale.retries import Attempts, attempt, leave_out_deadly
 from factoid.scale.shards import Failure, write_shard
 from factoid.store import UnitStore
 from factoid.store.assembly import SplitDocument, split_document
@@ -182,7 +182,7 @@ class ShardWorker:
         replaced = len(portion.documents) - len(documents)
         content = _Content(list(portion.failures))
         if attempts.is_careful:
-            self._leave_out_deadly(documents, content.failures, attempts)
+            leave_out_deadly(documents, content.failures, attempts, self._make_alone)
         for batch in self._batches(documents, content.failures):
             self._add(batch, documents, content)
         manifest = write_shard(
@@ -202,22 +202,10 @@ class ShardWorker:
         )
         return manifest.to_json()
 
-    def _leave_out_deadly(
-        self,
-        documents: dict[str, tuple[str, Document]],
-        failures: list[Failure],
-        attempts: Attempts,
-    ) -> None:
-        """Try documents one by one, and leave out those at which workers died."""
-        for place, document in list(documents.values()):
-            if attempts.is_deadly(document.id):
-                failures.append(Failure(place, document.id, KILLED))
-                del documents[document.id]
-                continue
-            attempts.try_alone(document.id)
-            for batch in self._batches({document.id: (place, document)}, []):
-                self._problem_of(batch[0])
-        attempts.go_on()
+    def _make_alone(self, place: str, document: Document) -> None:
+        """Make the units of one document; its errors are found when the shard is made."""
+        for batch in self._batches({document.id: (place, document)}, []):
+            self._problem_of(batch[0])
 
     def _batches(
         self, documents: Mapping[str, tuple[str, Document]], failures: list[Failure]

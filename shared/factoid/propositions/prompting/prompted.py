@@ -12,7 +12,7 @@ from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import NoCompletionError, words
 from factoid.propositions.prompting.prompt import as_object
-from factoid.propositions.prompting.requests import ChatPropositionizer, Reply
+from factoid.propositions.prompting.requests import ChatPropositionizer, Reply, with_retries
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -102,8 +102,7 @@ class PromptPropositionizer(ChatPropositionizer):
         self.structured = False if "response_format" in options else structured
         self._can_asend = _is_async(client)
         self._can_send = not self._can_asend
-        has_options = hasattr(client, "with_options")
-        self._client: Any = client.with_options(max_retries=max_retries) if has_options else client
+        self._client = with_retries(client, max_retries)
         self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {

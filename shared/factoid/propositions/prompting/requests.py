@@ -1,7 +1,7 @@
 """The base class of all propositionizers that prompt a model.
 
-A request that fails is sent again by the client, within its `max_retries`; a passage that failed is
-asked again when its document is added again.
+A request that fails is sent again by the client (`with_retries`); a passage that failed is asked
+again when its document is added again.
 """
 
 from __future__ import annotations
@@ -53,6 +53,16 @@ class Reply:
         if texts or not (self.refused or self.finish in _REFUSALS):
             return texts
         return NoPropositions("refusal")
+
+
+def with_retries(client: Any, max_retries: int) -> Any:
+    """Return a client that sends a failed request again, up to so often.
+
+    A client without such an option, such as a fake, stays as it is.
+    """
+    if hasattr(client, "with_options"):
+        return client.with_options(max_retries=max_retries)
+    return client
 
 
 class ModelKwargs(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""Find the document that kills its worker, so that it does not stop a build for good.
+"""Try a shard again whose worker was killed, and leave out the document that kills it.
 
 A worker that is killed, for want of memory or by a fault in a library, leaves no error. What it was
 making is made again, by another worker or the next call, and kills that one, too. So each attempt
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from factoid.files.lines import located, parse_object
 from factoid.scale.folders import Folder
+from factoid.scale.shards import Failure
+from factoid.units import Document
 
 _PATIENCE = 3  # attempts that may end by death before documents are tried one by one
 _DEATHS = 2  # at a document, until it is left out
@@ -74,6 +76,30 @@ class Attempts:
         self.deaths = Counter(notes["deaths"])
         if notes["trying"]:
             self.deaths[notes["trying"]] += 1
+
+
+def leave_out_deadly(
+    documents: dict[str, tuple[str, Document]],
+    failures: list[Failure],
+    attempts: Attempts,
+    make_alone: Callable[[str, Document], None],
+) -> None:
+    """Try documents one by one, and leave out those at which workers died.
+
+    Args:
+        documents: The documents of a shard with their places, by id; the deadly ones are removed.
+        failures: What was left out, and why.
+        attempts: The notes about the shard.
+        make_alone: Makes the units of one document, to see whether the worker survives it.
+    """
+    for place, document in list(documents.values()):
+        if attempts.is_deadly(document.id):
+            failures.append(Failure(place, document.id, KILLED))
+            del documents[document.id]
+            continue
+        attempts.try_alone(document.id)
+        make_alone(place, document)
+    attempts.go_on()
 
 
 @contextmanager

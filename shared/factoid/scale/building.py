@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -25,6 +25,7 @@ from factoid import errors
 from factoid._optional import require
 from factoid.encode import Encoder
 from factoid.errors import FactoidError, InvalidInputError, StoreError
+from factoid.files.atomic import remove_leftovers
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import located, parse_object
 from factoid.progress import Progress, progress_bar
@@ -33,6 +34,7 @@ from factoid.propositions.decompose import Policy
 from factoid.scale.folders import Folder
 from factoid.scale.inputs import Part, Reading, describe_inputs, find_inputs, parts_of
 from factoid.scale.on_ray import RayOptions, import_ray, run_on_ray
+from factoid.scale.retries import notes_of
 from factoid.scale.shards import SHARD, Failure, Manifest, read_manifest
 from factoid.scale.worker import Batch, Making, ShardWorker
 from factoid.split import MIN_WORDS, WORDS
@@ -174,7 +176,9 @@ def build(
     with _alone(folder):
         names = set(folder.names())
         _claim(folder, record, names)
-        build = _Build(folder, parts, _finished(folder, names), progress)
+        finished = _finished(folder, names)
+        _tidy(folder, finished)
+        build = _Build(folder, parts, finished, progress)
         return build.run(making, reading, ray, started)
 
 
@@ -273,6 +277,16 @@ def _finished(folder: Folder, names: set[str]) -> dict[str, Manifest]:
         if name != file:
             finished[name] = read_manifest(folder, name)
     return finished
+
+
+def _tidy(folder: Folder, finished: Collection[str]) -> None:
+    """Remove what an interrupt left beside finished shards: notes of attempts, and locks."""
+    for name in finished:
+        notes = notes_of(name)
+        folder.remove(notes)
+        if folder.local is not None:
+            remove_leftovers(folder.local / notes)
+            remove_leftovers(folder.local / f"{name}{SHARD}")
 
 
 # -- The work --

@@ -102,6 +102,11 @@ def leave_out_deadly(
     attempts.go_on()
 
 
+def notes_of(shard: str) -> str:
+    """Return the name of the hidden file that notes the attempts at a shard."""
+    return f".{shard}.attempts"
+
+
 @contextmanager
 def attempt(folder: Folder, shard: str) -> Iterator[Attempts]:
     """Note an attempt at a shard during the block; an attempt that ends by an error has ended, too.
@@ -109,9 +114,9 @@ def attempt(folder: Folder, shard: str) -> Iterator[Attempts]:
     Raises:
         StoreError: The folder cannot be written to.
     """
-    attempts = Attempts(folder, f".{shard}.attempts")
-    attempts.begin()
+    attempts = Attempts(folder, notes_of(shard))
     try:
+        attempts.begin()
         yield attempts
     finally:
         folder.remove(attempts.name)

@@ -39,6 +39,9 @@ PRONOUNS = [
     "The law helps all people to see what banks do, and these powers have led to better rules.",
     "Some rules of the house are written in the book, and all you have to do is sign the book.",
     "Hiring forty cooks is too dear for us, but we do not think that this would help guests.",
+    "The new pool is open to all guests, and you must leave it by the end of the day.",
+    "The new pool is open to all guests; you must leave the towels in the old hall.",
+    "The new rule is simple for all guests of Oslo: the old pool opens at eight in the evening.",
     "You heard about this a lot in our talks, but we take our rules really seriously in Bergen.",
     "Hiring cooks is out of the question for us, but we are not sure that would be the way.",
     "You may run the house in a mode where all doors are shut, and you open the small gate.",
@@ -56,6 +59,9 @@ MISREAD = [
     "The new rows of the list will appear after the named rows, sorted by the number of guests.",
     "The clerk will treat the long tables, the short lists and block quotes as if they were new.",
     "A theme of the letter is our concern for guests of the hotel in Oslo, whose rooms were cold.",
+    "The old hall of the town is full of things such as lamps, a large table and much more.",
+    "Fixed sometimes empty lists show up before or after the table, causing long pages.",
+    "The clerk gets access to the hall, where one can swim in the small pool, after lunch.",
     "To change the name of the book, the page used, and the word, you can write a new line.",
     "The work is limited by rules such as the house rule, and writes to other books are refused.",
 ]
@@ -222,8 +228,6 @@ def test_clauses_beside_what_somebody_says_are_divided() -> None:
         "The owner closed the pool in May.",
         "The guests of the house wrote a long letter.",
     ]
-    text = "The rule is simple for all guests: the old pool opens at eight in the evening."
-    assert len(propositions(text)) == 2
 
 
 NAMES = [

@@ -178,6 +178,8 @@ def _relative(
         return None
     if word == "whose" and _has_inner_noun(tree, noun, verb):
         return None  # "our worry about the users of phones, whose batteries …"
+    if is_set_off(tree, verb) and _ends_loosely(tree, clause):
+        return None
     if word == "where" and _is_formula(tree, tokens(antecedent)):
         return None
     if (
@@ -245,6 +247,15 @@ def _is_unclear(tree: Tree, head: int, noun: int, child: int) -> bool:
     first = min(tree.all(noun, "acl", "acl:relcl"), default=child)
     # "a tablet that keeps track of ids issued so far"
     return first < child and tree.child(child, "cc") is None
+
+
+def _ends_loosely(tree: Tree, clause: Sequence[int]) -> bool:
+    """Return whether an aside ends with a phrase behind a comma, which may belong to the sentence.
+
+    It may in "You get the key, which opens the door, after lunch".
+    """
+    commas = [token for token in clause[1:-1] if tree.words[token] == ","]
+    return bool(commas) and tree.tags[commas[-1] + 1] in ("IN", "TO")
 
 
 def _leaves_bracket(tree: Tree, child: int) -> bool:

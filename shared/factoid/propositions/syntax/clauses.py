@@ -224,7 +224,7 @@ class _Splitter:
             if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
             if tree.subjects[joined] is not None or tree.child(joined, "expl") is not None:
-                if self._is_conditional(head, joined):
+                if self._is_conditional(head, joined) or self._is_about_nobody(joined):
                     continue
                 limited = any(token not in cut for token in self._fronted(head, joined))
                 if self._may_be_reported(head, joined):
@@ -253,6 +253,16 @@ class _Splitter:
                     if lead and tree.words[lead[-1] + 1] == ",":
                         lead.append(lead[-1] + 1)
                     self._split_off(joined, cut, [*lead, *subject, *opening])
+
+    def _is_about_nobody(self, joined: int) -> bool:
+        """Return whether the subject of a later clause is "we", "you", "it" or "there".
+
+        Such a clause mostly comments on the one before it.
+        """
+        subject = self.tree.subjects[joined]
+        return subject is None or (
+            self.tree.tags[subject] in ("PRP", "EX") and subject not in self.names
+        )
 
     def _may_be_reported(self, head: int, joined: int) -> bool:
         """Return whether a clause may belong to what the one before it says.
@@ -287,6 +297,8 @@ class _Splitter:
         phrase = tree.subtree(joined)
         if tree.tags[joined] in VERB and content_words(tree, phrase, self.names) < 2:
             return True
+        if tree.lower[joined] in ("more", "else"):
+            return True  # "is full of pumps, lamps and much more"
         is_compared = tree.has_tag([head, *tree.children[head]], ("JJR", "RBR"))
         if is_compared and "than" not in tree.lower[head : phrase[0]]:
             return tree.has_word(phrase, ("than",))
@@ -550,7 +562,8 @@ class _Splitter:
         tree = self.tree
         reported = tree.child(joined, "ccomp")
         if reported is not None and tree.child(reported, "mark", "expl") is None:
-            return tree.lower[joined] not in SAYING
+            opening = tree.subtree(reported)[0]
+            return tree.lower[joined] not in SAYING or tree.tags[opening] == "IN"
         for token in tree.subtree(joined):
             head = tree.heads[token]
             is_said_of = tree.deps[token] in ("cop", "aux:pass") and tree.subjects[head] is None
@@ -774,7 +787,7 @@ class _Splitter:
                 "granted",
             )
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
-            free = free and not self._holds_more(child)
+            free = free and not self._holds_more(child) and self._ends_with_comma(child)
             subject_head = tree.subjects[head]
             if subject_head is None or tree.lower[subject_head] in _NO_SOMETHING:
                 continue
@@ -783,6 +796,10 @@ class _Splitter:
                 continue  # "Combined with it, your code will be tidy": a means
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
+
+    def _ends_with_comma(self, child: int) -> bool:
+        end = self.tree.subtree(child)[-1]
+        return "," in self.tree.words[end : end + 2]
 
     def _holds_more(self, participle: int) -> bool:
         """Return whether an opening phrase may reach beyond, or begin before, its participle.

@@ -38,7 +38,10 @@ _RELATIONAL = frozenset(
     "reason remainder rest strength third weakness".split()
 )
 # Adjectives that say nothing without what they are compared with: "the remaining rooms".
-_COMPARING = frozenset("corresponding other remaining respective resulting same".split())
+_COMPARING = frozenset(
+    "corresponding following latest other previous remaining respective resulting same "
+    "subsequent".split()
+)
 _DETERMINERS = frozenset({"det", "det:predet", "amod"})
 _COMPLEMENTS = ("nmod", "nmod:poss", "acl", "acl:relcl", "obl")
 _ARGUMENTS = frozenset({"obj", "iobj", "obl", "obl:agent", "obl:arg"})
@@ -94,10 +97,15 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
 def begins_bare(tree: Tree, written: Collection[int]) -> bool:
     """Return whether the subject of a clause is one noun, of which a clause before may tell more.
 
-    The tokens of `written` are written out, as names.
+    Likewise "you" and "there": such a clause comments on the one before it. The tokens of
+    `written` are written out, as names.
     """
+    if tree.child(tree.root, "expl") is not None:
+        return True
     subject = tree.subjects[tree.root]
-    return subject is not None and subject not in written and _needs_more(tree, subject)
+    if subject is None or subject in written:
+        return False
+    return tree.tags[subject] in ("PRP", "EX") or _needs_more(tree, subject)
 
 
 def begins_with_pronoun(tree: Tree, written: Collection[int]) -> bool:
@@ -299,7 +307,8 @@ def _has_rival(tree: Tree, token: int, others: Iterable[int]) -> bool:
     for other in others:
         if other < token and tree.deps[other] == "obj" and _may_be(tree, other, token):
             determiners = tree.all(other, "det")
-            if tree.tags[other] in PROPER or tree.has_word(determiners, ("the", "this", "that")):
+            is_known = tree.tags[other] in PROPER or tree.child(other, "nmod:poss") is not None
+            if is_known or tree.has_word(determiners, ("the", "this", "that")):
                 return True
     return False
 

@@ -27,7 +27,8 @@ from factoid.units import Unit
 
 VERSION = 16  # raise when the same text may give other propositions
 
-_BREAK = re.compile(r"[;:]\s+")
+_BREAK = re.compile(r";\s+")
+_COLON = re.compile(r":\s")  # what follows mostly says what stands before it
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
 # Characters allowed between the top of a document and its first passage, apart from the title.
 _FRONT = 200
@@ -38,7 +39,6 @@ _FOREIGN = frozenset(
 )
 _SHARE = 10  # of words to one of these
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
-_IF = frozenset({"if", "unless", "when", "whenever"})
 _QUOTES = frozenset('"“‘«„')
 # Content words of a fact; very short ones are close to too many questions for dense retrieval.
 _MIN_WORDS = 4
@@ -101,7 +101,7 @@ class SyntaxPropositionizer:
             whole, *parts = islice(trees, len(texts))
             trees_to_split = [whole]
             asks = len(parts) > 1 and text.endswith("?")  # "You can choose: is it red or blue?"
-            are_sentences = not asks and _are_sentences(whole, parts, has_colon=":" in text)
+            are_sentences = not asks and _are_sentences(parts)
             if are_sentences and _name_what_they_mean(parts, discourse):
                 trees_to_split = parts
             for tree in trees_to_split:
@@ -124,7 +124,7 @@ class SyntaxPropositionizer:
         return [text for text in texts if text]
 
 
-def _are_sentences(whole: Tree, parts: Sequence[Tree], *, has_colon: bool) -> bool:
+def _are_sentences(parts: Sequence[Tree]) -> bool:
     """Return whether the parts of a sentence are clauses that say something on their own.
 
     Parts of a list are not; parts with a verb and a subject each are.
@@ -134,35 +134,12 @@ def _are_sentences(whole: Tree, parts: Sequence[Tree], *, has_colon: bool) -> bo
     reported = [part for part in parts[:-1] if part.child(part.root, "ccomp") is not None]
     if any(map(_speaks, reported)):
         return False  # "She said that it was late; the shop was closed"
-    if has_colon and any(tree.has_word(range(len(tree.words)), _IF) for tree in parts[:-1]):
-        return False  # "If it rains, we go home: the boat has no roof"
-    if has_colon and (any(map(_speaks, parts[:-1])) or not _agree(whole, parts)):
-        return False
     return not any(map(_rests_on_others, parts[1:]))
 
 
 def _speaks(tree: Tree) -> bool:
     """Return whether a clause says that somebody says something."""
     return tree.lower[tree.root] in SAYING
-
-
-def _agree(whole: Tree, parts: Sequence[Tree]) -> bool:
-    """Return whether the parse of a sentence shows the same clauses as those of its parts.
-
-    Behind a colon there are more often lists than clauses.
-    """
-    start = 0
-    for part in parts:
-        subject = part.subjects[part.root]
-        head = start + part.root
-        if subject is None or whole.words[head : head + 1] != [part.words[part.root]]:
-            return False
-        if whole.subjects[head] != start + subject or not whole.is_clause(head):
-            return False
-        if whole.deps[head] not in ("ROOT", "parataxis", "conj"):
-            return False
-        start += len(part.words) + 1  # with the mark between them
-    return True
 
 
 def _rests_on_others(tree: Tree) -> bool:
@@ -230,7 +207,7 @@ def _is_clause(tree: Tree) -> bool:
 class _Sentence(NamedTuple):
     """A sentence as a reader sees it, on one line.
 
-    The texts to parse are the sentence and the parts between its semicolons and colons, but none
+    The texts to parse are the sentence and the parts between its semicolons, but none
     for code, rows of tables and overlong sentences.
     """
 
@@ -255,6 +232,7 @@ def _sentences(passage: Unit) -> list[_Sentence]:
         parts = [part for part in _BREAK.split(text) if part]
         is_quoted = any(map(_is_quoted_in_part, parts))
         is_plain = all(part[0].isalnum() or part[0] in '`"“' for part in parts)
+        is_plain = is_plain and not _COLON.search(text)
         if len(parts) < 2 or "(" in text or "[" in text or is_quoted or not is_plain:
             sentences.append(_Sentence(text, [text], begins))
         else:

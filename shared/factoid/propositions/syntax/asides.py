@@ -132,7 +132,7 @@ def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
     if not all(tree.tags[token] == "RB" for token in leading):
         return False  # "(as defined in …)"
     is_inner = tree.deps[noun] == "nmod" or head not in (noun, tree.heads[noun])
-    is_subject = noun == tree.subjects[head] or tree.tags[noun] in PROPER
+    is_subject = noun == tree.subjects[head] or tree.tags[noun] == "NNP"
     # "The rows follow the named ones, sorted by size": which of them are sorted?
     is_inner |= not is_subject and tree.words[_first_word(tree, child) - 1] == ","
     unclear = is_set_off(tree, child) and (is_inner or not _is_beside(tree, noun, child))
@@ -180,6 +180,11 @@ def _relative(
         return None  # "our worry about the users of phones, whose batteries …"
     if is_set_off(tree, verb) and _ends_loosely(tree, clause):
         return None
+    is_with_preposition = tree.child(pronoun, "case") is not None
+    if is_with_preposition and _is_predicate(tree, head, noun):
+        return None  # "X is a base on which we build" says more than "X is a base"
+    if tree.lower[noun] in LEXICON["periods"]:
+        return None  # "for seven years, which offer": what is told before may be meant
     if word == "where" and _is_formula(tree, tokens(antecedent)):
         return None
     if (
@@ -212,8 +217,12 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
 
 
 def _is_formula(tree: Tree, phrase: Collection[int]) -> bool:
-    """Return whether a phrase holds code or "its own …", of which "where" says a part."""
-    return any("`" in tree.words[token] or tree.tags[token] == "PRP$" for token in phrase)
+    """Return whether a phrase holds code, a number or "its own …", of which "where" says a part."""
+    for token in phrase:
+        has_sign = "`" in tree.words[token] or any(map(str.isdigit, tree.words[token]))
+        if has_sign or tree.tags[token] == "PRP$":
+            return True
+    return False
 
 
 def _is_closed(tree: Tree, end: int) -> bool:
@@ -352,6 +361,10 @@ def _may_be_apposition(
         return False  # "(formerly, faults were ignored)", "(i.e. the valve)"
     if _is_example(tree, head, child) or _has_role(tree, noun, child):
         return False
+    start = tree.subtree(noun)[0]
+    is_aside = start > 0 and tree.words[start - 1] == "," and tree.child(noun, "case") is not None
+    if is_aside and noun > head:
+        return False  # "is, in the end, a question of money"
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return False
@@ -359,9 +372,9 @@ def _may_be_apposition(
         return False  # "(CMP)" is a short form
     if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in _LEADS:
         return False
-    is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
+    is_adverbial = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
     if (
-        is_aside
+        is_adverbial
         and tree.child(head, "obj", "cop", "aux:pass") is None
         and tree.tags[child] not in PROPER
     ):

@@ -534,6 +534,9 @@ class _Splitter:
             return False  # "and writes to the disk are rejected": a noun
         if is_base and tree.lower[head] in _ADVISING and "ing" in "".join(tree.lower[head:joined]):
             return False  # "We recommend opening a page for each and include the notes"
+        for clause in tree.all(head, "advcl"):
+            if head < clause < joined and tree.subjects[clause] is not None:
+                return False  # "leaves out the name, as it is long and is no longer used"
         word = tree.lower[joined]
         if tree.tags[joined] == "VBG" and tree.lower[joined + 1 : joined + 2] == ["of"]:
             return False  # "refers to vapours and chewing of leaves"
@@ -785,6 +788,7 @@ class _Splitter:
                 "compared",
                 "based",
                 "granted",
+                "fixed",  # as a list of changes says it
             )
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
             free = free and not self._holds_more(child) and self._ends_with_comma(child)

@@ -105,7 +105,8 @@ def begins_bare(tree: Tree, written: Collection[int]) -> bool:
     subject = tree.subjects[tree.root]
     if subject is None or subject in written:
         return False
-    return tree.tags[subject] in ("PRP", "EX") or _needs_more(tree, subject)
+    is_pointed_at = tree.has_word(tree.all(subject, "det"), _DEMONSTRATIVES)
+    return tree.tags[subject] in ("PRP", "EX") or is_pointed_at or _needs_more(tree, subject)
 
 
 def begins_with_pronoun(tree: Tree, written: Collection[int]) -> bool:

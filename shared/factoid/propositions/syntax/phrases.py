@@ -246,7 +246,7 @@ def rests_on_clause_before(tree: Tree, head: int) -> bool:
     if has_mark or tree.has_word(tree.children[head], ("otherwise",)):
         return True
     words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
-    if words[:1] == ["nor"]:
+    if words[:1] in (["nor"], ["only"]):
         return True
     has_then = tree.has_word(tree.all(head, "advmod"), ("then",))
     if has_then and not tree.is_past(head):

@@ -137,7 +137,7 @@ def test_settings_are_read(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_other_blocks_are_of_known_kinds(page: Path) -> None:
     found = {kind for kind, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
-    assert found <= {"sh", "console", "json", *KINDS}
+    assert found <= {"sh", "console", "json", "markdown", *KINDS}
 
 
 @pytest.mark.parametrize(

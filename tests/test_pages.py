@@ -22,6 +22,8 @@ from factoid.testing import HashEncoder
 from tests.late_interaction.tiny_colbert import write_colbert
 
 ROOT = Path(__file__).resolve().parents[1]
+# The file that a page gives, by its name in the sentence above.
+FILE = re.compile(r"`([\w-]+\.md)`[^\n]*\n\n```markdown\n(.*?)```", re.DOTALL)
 PROGRAM = re.compile(r"```python\n((?:(?!```).)*)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
@@ -108,6 +110,8 @@ def test_the_first_pages_print_what_they_say(
     notes(tmp_path)
     monkeypatch.chdir(tmp_path)
     text = read(f"docs/{page}.md")
+    for name, content in FILE.findall(text):
+        (tmp_path / "notes" / name).write_text(content)
     programs = PROGRAM.findall(text)
     assert len(programs) == text.count("```python") > 0
     for program, printed in programs:

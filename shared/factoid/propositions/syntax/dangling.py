@@ -176,6 +176,8 @@ def _is_one_noun(tree: Tree, token: int) -> bool:
     """Return whether a common noun has no other words but an article."""
     if tree.tags[token] not in ("NN", "NNS") or not tree.words[token].isalpha():
         return False
+    if tree.words[token + 1 : token + 2] == [","]:
+        return False  # "the guests, tired of the rain, …"
     return tree.child(token, *_COMPLEMENTS, *_INNER, "appos", "amod", "nummod", "conj") is None
 
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from factoid.encode import Encoder, TokenVectorEncoder, Vectors, to_matrix
 from factoid.errors import InvalidInputError, check_names
+from factoid.existing.after_ranking import refined_search
 from factoid.existing.collection import Collection, Question, Steps, arun, run
 from factoid.existing.contract import GRANULARITY, KEYS, Row
 from factoid.existing.known import Metric
 from factoid.existing.loop import Limits, RowFilter
 from factoid.existing.plan import Plan
-from factoid.existing.refine import refined_search
 from factoid.existing.score import Reach
 from factoid.existing.search import Answer, metadata_of, rows_by_id, stored_documents
 from factoid.existing.words import Passes, Words, load_words, save_words

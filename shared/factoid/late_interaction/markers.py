@@ -119,9 +119,10 @@ def _is_list(match: re.Match[str], before: str) -> bool:
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
-    """Return a sentence with marks such as ` [1][3]`, and where these begin.
+    """Return a sentence with marks such as ` [1][3]`, and the place of the space before them.
 
-    They stand before its final punctuation.
+    They stand before its final punctuation. Without numbers the sentence is as it was, and the
+    place is where marks would stand.
     """
     body = sentence.rstrip(CLOSERS)
     core = body.rstrip(_FINAL).rstrip()

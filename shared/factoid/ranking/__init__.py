@@ -9,7 +9,7 @@ from factoid.ranking.blend import best_parents
 from factoid.ranking.channels import Weights
 from factoid.ranking.columns import Columns, View
 from factoid.ranking.mmr import diverse_parents, diverse_places
-from factoid.ranking.parents import LEXICAL, MATCHES, Parents, RankedParent, Scored
+from factoid.ranking.ranked_parents import LEXICAL, MATCHES, Parents, RankedParent, Scored
 from factoid.ranking.scale import Scale
 from factoid.ranking.words_ranking import best_by_words
 

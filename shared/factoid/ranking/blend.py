@@ -38,7 +38,7 @@ from factoid.ranking.candidates import (
 )
 from factoid.ranking.channels import PlannedChannel, Weights, plan_channels
 from factoid.ranking.columns import Grouping, Ids, View
-from factoid.ranking.parents import LEXICAL, MATCHES, Parents, RankedParent, Scored, sort_key
+from factoid.ranking.ranked_parents import LEXICAL, MATCHES, Parents, RankedParent, Scored, sort_key
 from factoid.ranking.scale import Scale
 from factoid.units import Granularity
 from factoid.vectors.lexical import LexicalIndex

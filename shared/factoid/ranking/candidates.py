@@ -10,7 +10,7 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.ranking.channels import PlannedChannel, passages_of
 from factoid.ranking.columns import Ids, View
-from factoid.ranking.parents import Parents, RankedParent, Scored, sort_key
+from factoid.ranking.ranked_parents import Parents, RankedParent, Scored, sort_key
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.matrix import largest
 from factoid.vectors.vector_index import membership, places_in

@@ -9,7 +9,7 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.inner_products import products
 from factoid.ranking.columns import View
-from factoid.ranking.parents import RankedParent
+from factoid.ranking.ranked_parents import RankedParent
 
 
 def diverse_parents(

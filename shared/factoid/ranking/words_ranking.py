@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from factoid.ranking.columns import Columns, Mask
-from factoid.ranking.parents import LEXICAL, Parents, RankedParent, Scored
+from factoid.ranking.ranked_parents import LEXICAL, Parents, RankedParent, Scored
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.matrix import best_first, largest
 

@@ -115,7 +115,8 @@ def set_language(
     if not code or code in store.noticed_languages:
         return
     store.noticed_languages.add(code)
-    index_language = ""  # of the index of words; it takes this for a language that it does not know
+    # That of the index of words: "" if it knows no stop words and no stems of this language.
+    index_language = ""
     if code in LANGUAGES:
         index_language = code
     store.take_language(index_language)

@@ -199,6 +199,7 @@ class OpenedStore:
     def _record_identity(
         self, transaction: Transaction, embed_metadata: Sequence[str] | None
     ) -> None:
+        """Check or record what made the vectors; an error takes back the whole transaction."""
         opened_with = self.identity
         check_identity(transaction, "was opened with", **opened_with)
 

@@ -345,8 +345,8 @@ def _hits(
             else:
                 unit = units[rows[parent.key]]
             matches: tuple[Hit, ...] = ()
-            # A unit that is returned for itself has none, unless it is a passage, which may have
-            # been found by the units below it.
+            # A unit that is returned for itself has none, but a passage has itself, as where
+            # passages are ranked and one of them matches as a whole.
             if options.ranked_parents != "unit" or unit.granularity is Granularity.PASSAGE:
                 matches = _matches(parent, units, score_limit)
             hit = Hit(unit, min(parent.score, score_limit), matches, parts=dict(parent.parts))

@@ -17,7 +17,7 @@ from factoid import Document, SentenceTransformerEncoder, Unit
 from factoid.encode import Vectors
 from factoid.heading_template import EMBED_TEMPLATE, encoded_text
 from factoid.propositions import SyntaxPropositionizer, decompose, estimate
-from factoid.store.assembly import assemble, split_document
+from factoid.store.document_units import assemble, split_document
 from factoid.store.recipe import Recipe
 from factoid.units import Granularity
 

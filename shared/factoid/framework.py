@@ -17,11 +17,11 @@ from factoid.documents import (
     summarize_tables,
 )
 from factoid.documents import clean as clean_layout
-from factoid.documents.boxes import LAYOUT as LAYOUT_KEY
-from factoid.documents.boxes import cut_boxes, regions_in
 from factoid.documents.document import KINDS as PART_KINDS
 from factoid.documents.document import PartKind
 from factoid.documents.read import Loaded, read_loaded
+from factoid.documents.word_boxes import LAYOUT as LAYOUT_KEY
+from factoid.documents.word_boxes import cut_boxes, regions_in
 from factoid.encode import (
     Encoder,
     TokenVectorEncoder,
@@ -140,8 +140,8 @@ from factoid.ranking import Weights
 from factoid.readers.reader import ChatReader, ReaderKwargs
 from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
-from factoid.store.assembly import assemble, whole_passage
 from factoid.store.database.schema import local_folder
+from factoid.store.document_units import assemble, whole_passage
 from factoid.store.ingest import AddReport
 from factoid.store.options import (
     BY_TOKENS,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from factoid import UnitStore
 from factoid.documents import LayoutDocument, clean, read_layout, read_markdown, regions
-from factoid.documents.boxes import lines
+from factoid.documents.word_boxes import lines
 from factoid.documents.clean import RULES
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.documents import Layout, Region, clean, read_layout, read_markdown
-from factoid.documents.boxes import regions_in
+from factoid.documents.word_boxes import regions_in
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.limits import ReadLimits
 from tests.documents.results import paged, paragraph, snake, word

@@ -122,7 +122,7 @@ def test_unchanged_documents_are_not_even_split(monkeypatch):
             split.append(document.id)
             return split_passages(document, **options)
 
-        monkeypatch.setattr("factoid.store.assembly.split_passages", noting)
+        monkeypatch.setattr("factoid.store.document_units.split_passages", noting)
         report = store.add_documents(documents)
         assert (report.documents, report.unchanged, split) == (1, 599, ["500"])
 

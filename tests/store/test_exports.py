@@ -25,7 +25,7 @@ from factoid.errors import (
     StoreError,
     UnreadableFileError,
 )
-from factoid.store.assembly import SplitDocument
+from factoid.store.document_units import SplitDocument
 from factoid.store.ingest import replace_documents
 from factoid.store.database.transaction import Transaction
 from factoid.store.transfer import exports

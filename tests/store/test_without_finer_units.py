@@ -7,7 +7,7 @@ import pytest
 
 from factoid import Document, UnitStore, Weights
 from factoid.store import GRANULARITIES
-from factoid.store.assembly import own_children
+from factoid.store.document_units import own_children
 from factoid.store.indexes.compared import compared_units
 from factoid.testing import HashEncoder
 from factoid.units import Granularity, Hit, Unit

@@ -14,7 +14,7 @@ import numpy as np
 
 from factoid import AnyGranularityRanker, Document, PropCite, UnitStore, pack_context
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, matches, parse_filter
-from factoid.store.assembly import SplitDocument
+from factoid.store.document_units import SplitDocument
 from factoid.store.ingest import replace_documents
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity, Unit

@@ -1,6 +1,5 @@
 """Clean text from layout services, traced back to the page, and tables as grids of cells."""
 
-from factoid.documents.boxes import Box, regions
 from factoid.documents.clean import clean
 from factoid.documents.document import LayoutDocument, Part, SummaryReport
 from factoid.documents.layout import Element, Layout, Page
@@ -15,6 +14,7 @@ from factoid.documents.summarize import (
 from factoid.documents.table_parsers import markdown_tables
 from factoid.documents.table_sentences import RowProposition, row_propositions
 from factoid.documents.tables import Cell, Region, Table
+from factoid.documents.word_boxes import Box, regions
 
 __all__ = [
     "Box",

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from factoid.documents.boxes import Box
 from factoid.documents.layout import Element, Layout, Page, broken_pages
 from factoid.documents.tables import Cell, Region, Table
+from factoid.documents.word_boxes import Box
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 

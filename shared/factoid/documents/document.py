@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from factoid.documents.blocks import LayoutBlock
-from factoid.documents.boxes import LAYOUT, Box, lines, pack
 from factoid.documents.layout import Layout, grouped
 from factoid.documents.table_sentences import row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText, inserted, join
+from factoid.documents.word_boxes import LAYOUT, Box, lines, pack
 from factoid.errors import InvalidInputError
 from factoid.units import LINES, PROPOSITIONS, Document
 

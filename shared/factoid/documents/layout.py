@@ -13,9 +13,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.documents.boxes import Box
 from factoid.documents.tables import Table
 from factoid.documents.trace import TracedText
+from factoid.documents.word_boxes import Box
 from factoid.sentences import Span
 
 _PAGE_BREAK = re.compile(r"<!--\s*PageBreak\s*-->")

@@ -15,10 +15,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.documents.boxes import Box
 from factoid.documents.layout import Element, Layout, Page, grouped
 from factoid.documents.table_parsers import with_captions
 from factoid.documents.tables import Cell, Region, Table, is_number
+from factoid.documents.word_boxes import Box
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.isolation import run_isolated
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits

@@ -37,7 +37,7 @@ from factoid.readers.reader import Reader
 from factoid.split import MIN_WORDS, split_passages, split_sentences
 from factoid.split import WORDS as PASSAGE_WORDS
 from factoid.store import UnitStore
-from factoid.store.assembly import assemble, whole_passage
+from factoid.store.document_units import assemble, whole_passage
 from factoid.units import Document, Granularity, Hit, Unit, content_id, whole_number
 from factoid.words import count_words, cut_words
 

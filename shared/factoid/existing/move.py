@@ -22,7 +22,7 @@ from factoid.existing.write import put_documents
 from factoid.filters import All, Comparison, Operator
 from factoid.heading_template import encoded_text
 from factoid.progress import progress_bar
-from factoid.store.assembly import SplitDocument
+from factoid.store.document_units import SplitDocument
 from factoid.store.ingest import replace_documents
 from factoid.store.unit_store import UnitStore
 from factoid.store.unit_vectors import TextPart, encode, lone_units

@@ -37,7 +37,7 @@ from factoid.filters import Comparison, Operator
 from factoid.progress import progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
-from factoid.store.assembly import assemble, split_document
+from factoid.store.document_units import assemble, split_document
 from factoid.store.ingest import AddReport, blocks_of
 from factoid.store.recipe import Recipe
 from factoid.units import Document, Granularity, Unit

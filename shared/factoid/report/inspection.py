@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
 
-from factoid.documents.boxes import LAYOUT, regions
 from factoid.documents.tables import Region
+from factoid.documents.word_boxes import LAYOUT, regions
 from factoid.packing import pack_context
 from factoid.propositions.ground import Source, is_supported
 from factoid.store import UnitStore

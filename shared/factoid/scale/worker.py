@@ -32,10 +32,10 @@ from factoid.scale.inputs import Portion
 from factoid.scale.retries import Attempts, attempt, leave_out_deadly
 from factoid.scale.shards import Failure, write_shard
 from factoid.store import UnitStore
-from factoid.store.assembly import SplitDocument, split_document
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_units
+from factoid.store.document_units import SplitDocument, split_document
 from factoid.store.ingest import EncodedUnits, make_units, with_kept_digests
 from factoid.store.language import set_language
 from factoid.store.recipe import Recipe

@@ -18,7 +18,9 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Report, adecompose, decompose
-from factoid.store.assembly import (
+from factoid.store.database.snapshot import NO_DIGEST
+from factoid.store.database.transaction import Selection
+from factoid.store.document_units import (
     SplitDocument,
     assemble,
     own_children,
@@ -26,8 +28,6 @@ from factoid.store.assembly import (
     whole_passage,
     with_contexts,
 )
-from factoid.store.database.snapshot import NO_DIGEST
-from factoid.store.database.transaction import Selection
 from factoid.store.language import set_language
 from factoid.store.opened import OpenedStore
 from factoid.store.recipe import Recipe

@@ -18,7 +18,7 @@ from factoid.propositions.decompose import decompose
 from factoid.ranking import Weights
 from factoid.split import MIN_WORDS, WORDS, split_passages, split_sentences
 from factoid.store import UnitStore
-from factoid.store.assembly import assemble
+from factoid.store.document_units import assemble
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Hit, Unit
 from factoid.words import count_words

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from factoid import Document, Granularity
 from factoid.documents import Box, Region, regions
-from factoid.documents.boxes import LAYOUT, lines, pack, unpack
+from factoid.documents.word_boxes import LAYOUT, lines, pack, unpack
 from factoid.errors import InvalidInputError
 from factoid.units import Unit
 

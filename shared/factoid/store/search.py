@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -323,27 +323,32 @@ def _hits(
 ) -> list[list[Hit]]:
     """Return a hit for each ranked parent of each query.
 
-    Texts are read once for all queries: first the documents, then the other units.
-    """
-    documents = _shown_documents(snapshot, rankings, options, wall)
-    # For each query, the rows of the units that are shown for its other parents, by the parent.
-    unit_rows: list[dict[int, int]] = []
-    for ranking in rankings:
-        rows = {}
-        for parent in ranking:
-            if parent.key not in documents:
-                rows[parent.key] = _shown_row(parent, options.ranked_parents, wall)
-        unit_rows.append(rows)
-    units = _units(snapshot, rankings, unit_rows, wall)
+    The key of a ranked parent is a row, and the option `parents` says of what:
 
+        parents     key of      what is shown
+        document    a document  the document; a closed one's best open passage, else its best unit
+        passage     a passage   the passage; a closed one's best unit
+        auto        a passage   the same, but an open document that is one passage as a document
+        unit        a unit      the unit
+    """
+    # -- Read all texts, once for all queries --
+    documents = _shown_documents(snapshot, rankings, options, wall)
+    unit_rows: set[int] = set()
+    for parent in chain.from_iterable(rankings):
+        if parent.key not in documents:
+            unit_rows.add(_shown_row(parent, options.ranked_parents, wall))
+        unit_rows.update(match.row for match in parent.matches)
+    units = _units(snapshot, unit_rows, wall)
+
+    # -- Make the hits --
     hits: list[list[Hit]] = []
-    for ranking, rows in zip(rankings, unit_rows, strict=True):
+    for ranking in rankings:
         query_hits = []
         for parent in ranking:
             if parent.key in documents:
                 unit = documents[parent.key]
             else:
-                unit = units[rows[parent.key]]
+                unit = units[_shown_row(parent, options.ranked_parents, wall)]
             matches: tuple[Hit, ...] = ()
             # A unit that is returned for itself has none, but a passage has itself, as where
             # passages are ranked and one of them matches as a whole.
@@ -365,8 +370,7 @@ def _shown_documents(
 ) -> dict[int, Unit]:
     """Return the documents that are shown whole, by the key of the ranked parent.
 
-    That is the document's row where documents are ranked; with parents="auto" passages are, and it
-    is the row of the document's only passage.
+    With parents="auto" these are the documents that are one passage, by that passage.
     """
     keys = {parent.key for parent in chain.from_iterable(rankings)}
     if options.ranked_parents == "document":
@@ -376,18 +380,8 @@ def _shown_documents(
     return {}
 
 
-def _units(
-    snapshot: Snapshot,
-    rankings: Sequence[Sequence[RankedParent]],
-    shown_rows: Sequence[Mapping[int, int]],
-    wall: Wall | None,
-) -> dict[int, Unit]:
-    """Return the units that are shown and the matches, by row."""
-    rows: set[int] = set()
-    for of_query in shown_rows:
-        rows.update(of_query.values())
-    for parent in chain.from_iterable(rankings):
-        rows.update(match.row for match in parent.matches)
+def _units(snapshot: Snapshot, rows: Set[int], wall: Wall | None) -> dict[int, Unit]:
+    """Return the units of some rows as they may be shown, by row."""
     units = snapshot.units(sorted(rows))
     if len(units) < len(rows):
         raise DamagedRowError(min(rows - units.keys()), what="unit of row")
@@ -398,18 +392,17 @@ def _units(
 
 
 def _shown_row(parent: RankedParent, parents: Parents, wall: Wall | None) -> int:
-    """Return the row of the unit that is shown for a ranked parent that is no whole document.
-
-    In place of a document that is not open this is the best of its open passages, and in place of a
-    passage its best unit.
-    """
-    if parents == "document" and parent.passage is not None:
-        return parent.passage
+    """Return the row of the unit that is shown for a ranked parent that is no whole document."""
+    is_closed = False
     if parents == "document":
-        return parent.matches[0].row
-    if parents == "passage" and wall is not None and wall.is_closed(parent.key):
-        return parent.matches[0].row
-    return parent.key
+        is_closed = True  # an open one is shown whole
+    elif parents == "passage" and wall is not None:
+        is_closed = wall.is_closed(parent.key)
+    if not is_closed:
+        return parent.key
+    if parent.passage is not None:  # the best open one of a document
+        return parent.passage
+    return parent.matches[0].row
 
 
 def _matches(

@@ -6,11 +6,17 @@ Units, their passage, and the words that it shares with the query.
     V(passage) = (1 - α) · mean over granularities of its best unit + α · the passage itself
 
 as AGRaME scores a unit with its passage (§3.2), but with single vectors. The passage itself is one
-of its units: where no finer unit is as near to the query, it takes their place. Words are BM25 as a
-share of the highest possible score, so that they count less where no text has many of them;
-multiplied by the reach of the encoder's scores (`Scale`), since the cosines of some encoders lie
-within a tenth of each other. A convex combination of scores ranks better than one of ranks (Bruch
-et al., 2023).
+of its units: where no finer unit is as near to the query, it takes their place.
+
+Where units are ranked for themselves, one has a single granularity, and stands for the mean:
+
+    S(unit) = (1 - λ) · V(unit) + λ · words of its passage
+    V(unit) = (1 - α) · the unit + α · its passage
+
+Words are BM25 as a share of the highest possible score, so that they count less where no text has
+many of them; multiplied by the reach of the encoder's scores (`Scale`), since the cosines of some
+encoders lie within a tenth of each other. A convex combination of scores ranks better than one of
+ranks (Bruch et al., 2023).
 
 All units are scored, or those that a filter allows. Where an index is not exact, only the units of
 those passages are scored that the indexes and words find; their scores are exact.
@@ -46,6 +52,9 @@ from factoid.vectors.matrix import best_first, largest
 from factoid.vectors.vector_index import membership
 
 _WIDER = 4  # times as many passages, where the best ones are of too few documents
+# The place, among channels and best scores by channel, of the passages themselves, if they count:
+# `plan_channels` puts them last.
+_CONTEXT = -1
 
 
 class _Channel(NamedTuple):
@@ -178,7 +187,7 @@ def _scores(
 class _Ranking:
     """Ranks passages, or the documents or units that they belong to or hold."""
 
-    channels: Sequence[_Channel]
+    channels: Sequence[_Channel]  # in the order of `plan_channels`
     # those in each passage, NaN where there is none. Shape: (channels, queries, passages)
     best_scores: Vectors
     passage_rows: Ids  # ascending
@@ -199,7 +208,7 @@ class _Ranking:
             lexical_weight: That of words.
         """
         best_scores = self.best_scores[:, number]
-        totals = self._dense(best_scores)
+        totals = self._vector_scores(best_scores)
         words = np.zeros(len(self.passage_rows), np.float32)
         if word_scores is not None:
             words = word_scores
@@ -256,24 +265,24 @@ class _Ranking:
             documents[places] = channel.view.columns.documents[first]
         return documents
 
-    def _dense(self, best_scores: Vectors) -> Vectors:
-        """Return the score by vectors of each passage, or of the best unit in it.
+    def _vector_scores(self, best_scores: Vectors) -> Vectors:
+        """Return V of each passage; where units are ranked, V of the best unit in it.
 
-        Shape: (passages,).
+        The k best units lie in the k passages that are first by this. Shape: (passages,).
         """
-        if self.parents == "unit":
-            return self._best_unit_scores(best_scores)
-        if self._has_context and self.channels[-1].weight:
-            best_scores = _with_passage_as_unit(best_scores)
-        return self._weighted_mean(best_scores)
-
-    def _best_unit_scores(self, best_scores: Vectors) -> Vectors:
-        """Return the score of the best unit in each passage, blended with its passage's."""
+        if self.parents != "unit":
+            return self._scores_of_passages(best_scores)
         gives_matches = [channel.gives_matches for channel in self.channels]
-        return self._blended(np.fmax.reduce(best_scores[gives_matches]), best_scores)
+        best_units = np.fmax.reduce(best_scores[gives_matches])
+        return self._scores_of_units(best_units, best_scores)
 
-    def _weighted_mean(self, best_scores: Vectors) -> Vectors:
-        """Return the mean of the known best scores of each passage, by the channels' weights."""
+    def _scores_of_passages(self, best_scores: Vectors) -> Vectors:
+        """Return V(passage), the weighted mean of the best scores that are known in each passage.
+
+        A passage may lack units of a granularity, or a vector of its own.
+        """
+        if self._has_context and self.channels[_CONTEXT].weight:
+            best_scores = _with_passage_as_unit(best_scores)
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         is_known = ~np.isnan(best_scores)
         if is_known.all():
@@ -286,20 +295,26 @@ class _Ranking:
         # Not divided by 0: a candidate has a unit in some channel, so some score of it is known.
         return np.asarray(weights.sum() * weighted.sum(axis=0) / present.sum(axis=0))
 
-    def _blended(self, scores: Vectors, best_scores: Vectors) -> Vectors:
-        """Return the scores by vectors of units, from their own and those of their passages.
+    def _scores_of_units(self, scores: Vectors, best_scores: Vectors) -> Vectors:
+        """Return V(unit) of some units.
 
-        Shape: (units,).
+        Args:
+            scores: Those of the units themselves. Shape: (units,).
+            best_scores: Those in the passage of each unit. Shape: (channels, units).
         """
         weights = [channel.weight for channel in self.channels]
         if not self._has_context:
             return np.asarray(sum(weights) * scores)
-        context = np.where(np.isnan(best_scores[-1]), scores, best_scores[-1])
-        return np.asarray(sum(weights[:-1]) * scores + weights[-1] * context)
+        *unit_weights, passage_weight = weights
+        passage_scores = best_scores[_CONTEXT]
+        # Where the passage has no vector, the unit has its weight, too.
+        passage_scores = np.where(np.isnan(passage_scores), scores, passage_scores)
+        return np.asarray(sum(unit_weights) * scores + passage_weight * passage_scores)
 
     @property
     def _has_context(self) -> bool:
-        return self.channels[-1].view.granularity is Granularity.PASSAGE
+        """Whether the passages themselves count; with a filter they may be a channel of matches."""
+        return self.channels[_CONTEXT].view.granularity is Granularity.PASSAGE
 
     def _order(self, totals: Vectors) -> Ids:
         """Return at least the k best passages, best first, or all if there are fewer.
@@ -375,13 +390,13 @@ class _Ranking:
         for view, which, positions, scores in self._units(number, best):
             rows = view.columns.rows[positions]
             passages = best[which]
-            by_vectors = self._blended(scores, best_scores[:, passages])
+            by_vectors = self._scores_of_units(scores, best_scores[:, passages])
             totals = by_vectors + lexical_weight * words[passages]
             names = [str(view.granularity)]
             columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], scores]
             if self._has_context:
                 names.append(str(Granularity.PASSAGE))
-                columns.append(best_scores[-1, passages])
+                columns.append(best_scores[_CONTEXT, passages])
             order = best_first(totals, rows)[: self.k]
             ordered = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
@@ -394,11 +409,11 @@ class _Ranking:
 
 
 def _with_passage_as_unit(best_scores: Vectors) -> Vectors:
-    """Return the best scores where a passage, the last channel, is one of its own units.
+    """Return the best scores where a passage is one of its own units.
 
     What is not known stays so.
     """
-    nearest = np.fmax(best_scores, best_scores[-1])
+    nearest = np.fmax(best_scores, best_scores[_CONTEXT])
     return np.asarray(np.where(np.isnan(best_scores), np.nan, nearest))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from factoid.errors import StoreError
 from factoid.files.arrays import ChangedPieceError
@@ -28,16 +29,19 @@ _STRIPES = 32  # more searches than this at a time wait for each other
 logger = logging.getLogger(__name__)
 
 
-class _AnotherWorksAloneError(Exception):
-    """Another thread changes indexes now: a search begins when that has ended."""
+@dataclass(frozen=True)
+class _Done(Generic[T]):
+    """The work is done."""
+
+    result: T
 
 
-class _NotCurrentError(Exception):
-    """An index is older than the database, or its file is damaged: it is updated first."""
+@dataclass(frozen=True)
+class _Stale:
+    """The work needs an update first: an index is older than the database, or its file damaged."""
 
-    def __init__(self, damage: tuple[ChangedPieceError, IndexState] | None = None) -> None:
-        super().__init__()
-        self.damage = damage  # what was noticed, and the index of words as it was then
+    # what was noticed, and the index of words as it was then
+    damage: tuple[ChangedPieceError, IndexState] | None = None
 
 
 class LiveIndexes:
@@ -120,44 +124,38 @@ class LiveIndexes:
         Meanwhile no index changes here. Mostly the indexes are current, and the work is done beside
         the searches of other threads; else it is done alone, after an update.
         """
-        while True:
-            try:
-                return self._beside_searches(names, work)
-            except _AnotherWorksAloneError:
-                with self._gate:  # until it has ended
-                    pass
-            except _NotCurrentError as reason:
-                damage = reason.damage
-                break
-        if damage is not None:
-            self.exclusively(partial(self._doubt, *damage))
+        attempt = self._beside_searches(names, work)
+        while attempt is None:
+            with self._gate:  # until the thread that works alone has ended
+                pass
+            attempt = self._beside_searches(names, work)
+        if isinstance(attempt, _Done):
+            return attempt.result
+        if attempt.damage is not None:
+            self.exclusively(partial(self._doubt, *attempt.damage))
         return self._after_update(names, work)
 
     def _beside_searches(
         self, names: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]
-    ) -> T:
-        """Do some work with current indexes, while other threads search.
+    ) -> _Done[T] | _Stale | None:
+        """Do some work if its indexes are current, while other threads search.
 
-        Raises:
-            _AnotherWorksAloneError: Nobody may search now.
-            _NotCurrentError: An index has to be updated first.
+        Return None if another thread works alone: try again when it has ended.
         """
-        damage = None
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
         with at_work(), stripe:
             if self._exclusive_thread not in (None, threading.get_ident()):
-                raise _AnotherWorksAloneError
+                return None
             # Taken after the lock: no index can have a later generation than the snapshot.
             with self._connections.reading() as snapshot:
                 states = [self.states[name] for name in names]
                 current = snapshot.generation
-                if all(state.generation == current for state in states):
-                    try:
-                        return work(snapshot, states)
-                    except ChangedPieceError as error:
-                        damage = (error, self.states[LEXICAL])
-            # Not raised in the block above, where an error closes the connection.
-            raise _NotCurrentError(damage)
+                if any(state.generation != current for state in states):
+                    return _Stale()
+                try:
+                    return _Done(work(snapshot, states))
+                except ChangedPieceError as error:
+                    return _Stale((error, self.states[LEXICAL]))
 
     def exclusively(self, work: Callable[[], T]) -> T:
         """Do some work while nobody searches here, and no index is changed or written.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -81,6 +82,14 @@ class Stretch(NamedTuple):
         return self.sentence
 
 
+class _State(Enum):
+    """What a growing answer needs before it is split: see the comment in `GrowingAnswer`."""
+
+    SEARCHING = "a mark that may end a sentence"
+    WAITING = "a whole word behind that mark"
+    DUE = "nothing"
+
+
 class GrowingAnswer:
     """Split a streaming answer into sentences.
 
@@ -99,13 +108,13 @@ class GrowingAnswer:
     # Splitting costs far more than reading a chunk, so a chunk only moves the answer through three
     # states (`_read`), and splitting happens in the last one:
     #
-    # 1. searching: no mark was read that may end a sentence. A chunk with one leads to
-    # 2. waiting (`_may_end`): the word behind the mark decides whether a sentence ends there
-    #    ("p. 5", "Dr. Berg"). Once it is whole, with the character behind it, a split
-    # 3. is due (`_is_due`): `feed` splits what was not returned yet, in a long text only when
-    #    enough of it is new. It returns the sentences that a whole word of the next one follows.
-    #    Then the state is found anew from what is left: all of it if another sentence waits for
-    #    its next word, else only the end, since marks before it were seen to end nothing.
+    # 1. SEARCHING: no mark was read that may end a sentence. A chunk with one leads to
+    # 2. WAITING: the word behind the mark decides whether a sentence ends there ("p. 5",
+    #    "Dr. Berg"). Once it is whole, with the character behind it, a split
+    # 3. is DUE: `feed` splits what was not returned yet, in a long text only when enough of it is
+    #    new. It returns the sentences that a whole word of the next one follows. Then the state
+    #    is found anew from what is left: all of it if another sentence waits for its next word,
+    #    else only the end, since marks before it were seen to end nothing.
     #
     # What was returned is dropped up to the latest place where reading can start again
     # (`_drop_returned`). Where that is inside code or reasoning, `_fence` and `_thought` keep what
@@ -118,9 +127,8 @@ class GrowingAnswer:
         self._returned = 0  # characters of the text that are in stretches returned before
         self._fence = ""  # what opens the block of code in which the text begins
         self._thought = ""  # what opens the reasoning in which the text begins
-        self._may_end = False  # a mark was read that may end a sentence
-        self._is_due = False  # and a whole word behind it
-        self._last = ""  # the last character that was read
+        self._state = _State.SEARCHING
+        self._last = ""  # while WAITING, the last character behind the mark
         self._read(text)
 
     def feed(self, chunk: str) -> list[Stretch]:
@@ -132,7 +140,7 @@ class GrowingAnswer:
         self._read(chunk)
         may_split_again = _AGAIN_PER_CHUNK + _AGAIN_PER_NEW * self._fresh
         is_too_soon = len(self._text) > may_split_again
-        if not self._is_due or is_too_soon:
+        if self._state is not _State.DUE or is_too_soon:
             return []
         self._join()
         spans = self._spans()
@@ -159,17 +167,19 @@ class GrowingAnswer:
 
     def _read(self, part: str) -> None:
         """Move to the state that the next part of the answer leads to."""
-        behind_mark = 0
-        if not self._may_end:
-            boundary = _BOUNDARY.search(part)
-            if boundary is not None:
-                self._may_end = True
-                behind_mark = boundary.end()
-        elif not self._is_due:
-            part = self._last + part  # which may end a word
-        if self._may_end and _WHOLE_WORD.search(part, behind_mark):
-            self._is_due = True
-        self._last = part[-1:]
+        if self._state is _State.DUE:
+            return
+        if self._state is _State.SEARCHING:
+            mark = _BOUNDARY.search(part)
+            if mark is None:
+                return
+            self._state = _State.WAITING
+            behind_mark = part[mark.end() :]
+        else:
+            behind_mark = self._last + part  # a word may end where the part begins
+        self._last = behind_mark[-1:]
+        if _WHOLE_WORD.search(behind_mark):
+            self._state = _State.DUE
 
     def _complete(self, spans: Sequence[Span]) -> list[Span]:
         """Return the sentences that a whole word of the next one follows."""
@@ -192,8 +202,7 @@ class GrowingAnswer:
         start = self._returned
         if not has_waiting:
             start = max(start, len(self._text) - _NEXT_WORD)
-        self._may_end = False
-        self._is_due = False
+        self._state = _State.SEARCHING
         self._read(self._text[start:])
 
     def _join(self) -> None:

@@ -1,7 +1,14 @@
-"""Make the vectors of the units that are added: each text encoded once, and none that is known.
+r"""Make the vectors of the units that are added: each text encoded once, and none that is known.
 
-With late chunking a sentence or proposition is encoded as a part of its passage, in one pass with
-it, else as a text under its heading.
+A sentence or proposition is encoded as a text under its heading; with late chunking, as a part of
+its passage, in one pass with it. Then its span in the document becomes one in the text that the
+encoder reads, by way of two other texts. Here for the sentence "It is old.":
+
+    in            text                                     span
+    the document  # Pisa\n\nThe tower *leans*. It is old.  [27, 37)
+    the source    The tower *leans*. It is old.            [19, 29)  the passage as written
+    what is seen  The tower leans. It is old.              [17, 27)  the passage as a reader sees it
+    the encoded   Pisa: The tower leans. It is old.        [23, 33)  its heading, and what is seen
 """
 
 from __future__ import annotations
@@ -323,34 +330,34 @@ def _pooled(
 def _spans(
     parts: Sequence[TextPart], passages: Mapping[PassageTexts, Unit], template: str
 ) -> list[tuple[int, int]]:
-    """Return where units are in the text that is encoded for their passage.
+    """Return the spans of units in the text that is encoded for their passage, from the source.
 
-    Three texts have other coordinates: the source, in which the parts have their spans; what a
-    reader sees of it, each character of which has a place in the source; and the encoded text,
-    which holds what is seen as one piece. A span is empty for the passage itself, and for what no
-    reader sees of it.
+    One is empty for the passage itself, and for what no reader sees of it. See the module.
     """
     spans = []
-    # Where what is seen begins in the encoded text, and the places of its characters in the source.
-    seen_places: dict[str, tuple[int, NDArray[np.int64]]] = {}  # by source
+    # By source: where what is seen begins in the encoded text, and where each of its characters is
+    # in the source.
+    seen_texts: dict[str, tuple[int, NDArray[np.int64]]] = {}
     for part in parts:
         if not part.source:
             spans.append((0, 0))
             continue
-        if part.source not in seen_places:
+        if part.source not in seen_texts:
             passage = passages[part.passage_texts]
-            _, begin = placed_text(seen_unit(passage), template)
-            seen_places[part.source] = begin, _seen_places(passage) - passage.start
-        begin, in_source = seen_places[part.source]
-        seen = np.flatnonzero((in_source >= part.start) & (in_source < part.end))
+            _, seen_start = placed_text(seen_unit(passage), template)
+            source_places = _document_places(passage) - passage.start
+            seen_texts[part.source] = seen_start, source_places
+        seen_start, source_places = seen_texts[part.source]
+        is_in_part = (source_places >= part.start) & (source_places < part.end)
+        seen = np.flatnonzero(is_in_part)
         span = (0, 0)
         if len(seen):
-            span = (begin + int(seen[0]), begin + int(seen[-1]) + 1)
+            span = (seen_start + int(seen[0]), seen_start + int(seen[-1]) + 1)
         spans.append(span)
     return spans
 
 
-def _seen_places(passage: Unit) -> NDArray[np.int64]:
+def _document_places(passage: Unit) -> NDArray[np.int64]:
     """Return the place in the document of each character that a reader sees of a passage.
 
     It is -1 for what is written between, as the names of a table's columns, and for all where the

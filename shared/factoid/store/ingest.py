@@ -92,13 +92,36 @@ class _Tally:
     encoded_texts: int = 0
     documents: int = 0  # committed
     units: Counter[Granularity] = field(default_factory=Counter)  # committed
+    decomposition: Report = field(default_factory=Report)  # of the committed documents
 
-    def report(self, decomposition: Report, removed: int) -> AddReport:
+    def report(self, removed: int) -> AddReport:
         """Return the report of the call."""
         units: dict[Granularity, int] = {}
         if self.documents:
             units = {granularity: self.units[granularity] for granularity in GRANULARITIES}
-        return AddReport(self.documents, self.unchanged, units, decomposition, removed)
+        return AddReport(self.documents, self.unchanged, units, self.decomposition, removed)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Split documents that are committed together; of equal ids the last one."""
+
+    documents: dict[str, SplitDocument] = field(default_factory=dict)  # by id
+    passages: int = 0  # also of documents that a later one has replaced
+
+    @property
+    def is_full(self) -> bool:
+        return self.passages >= _BATCH_PASSAGES
+
+    def put(self, split: SplitDocument) -> None:
+        """Add a document, in place of an earlier one of its id."""
+        document_id = split.document.id
+        if document_id in self.documents:
+            logger.warning(
+                "two documents have the id %r: the later one replaces the other", document_id
+            )
+        self.documents[document_id] = split
+        self.passages += len(split.passages)
 
 
 # -- The way in --
@@ -121,21 +144,18 @@ def ingest(
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
     tally = _Tally()
-    total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed_batches(store, documents, recipe, tally, sources)
-        for batch in _after_setting_language(store, recipe, batches):
+        for batch in _batches(store, documents, recipe, tally, sources):
             encoded = make_units(
                 store, batch, recipe, on_progress=partial(_show_progress, bar, tally)
             )
             _commit(store, batch, encoded, tally)
-            total += encoded.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = sources.delete_others(store.connections)
-    return tally.report(total, removed)
+    return tally.report(removed)
 
 
 async def aingest(
@@ -151,20 +171,17 @@ async def aingest(
     What cannot be awaited runs in threads.
     """
     tally = _Tally()
-    total = Report()
     with _bar(documents, progress) as bar:
-        changed = _changed_batches(store, documents, recipe, tally, sources)
-        batches = _after_setting_language(store, recipe, changed)
+        batches = _batches(store, documents, recipe, tally, sources)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             encoded = await _amake_units(store, batch, recipe, partial(_show_progress, bar, tally))
             await asyncio.to_thread(_commit, store, batch, encoded, tally)
-            total += encoded.decomposition.report
             bar.reach(tally.read)
         bar.reach(tally.read)  # also where the last ones had not changed
     removed = 0
     if sources is not None:
         removed = await asyncio.to_thread(sources.delete_others, store.connections)
-    return tally.report(total, removed)
+    return tally.report(removed)
 
 
 def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
@@ -253,16 +270,19 @@ def _units_of(
 # -- Documents into passages --
 
 
-def _after_setting_language(
-    store: OpenedStore, recipe: Recipe, batches: Iterator[list[SplitDocument]]
+def _batches(
+    store: OpenedStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    tally: _Tally,
+    sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
-    """Yield batches; before the first one, give an empty store its language."""
-    first = next(batches, None)
-    if first is None:
-        return
-    set_language(store, _passages_of(first), recipe.propositionizer)
-    yield first
-    yield from batches
+    """Yield the batches of `_changed_batches`; before the first, give an empty store a language."""
+    batches = _changed_batches(store, documents, recipe, tally, sources)
+    for number, batch in enumerate(batches):
+        if number == 0:
+            set_language(store, _passages_of(batch), recipe.propositionizer)
+        yield batch
 
 
 def _changed_batches(
@@ -277,34 +297,26 @@ def _changed_batches(
     Only these are split. Counts the others, and all that were read. Of equal ids the last one wins.
     Commit each batch before you ask for the next one: what it holds is looked up in the store.
     """
-    batch: dict[str, SplitDocument] = {}  # by the document's id
-    size = 0  # passages, also of documents that a later one of the batch has replaced
+    batch = _Batch()
     for lookup in _lookups(documents, tally, sources):
-        digests = _digests_after(store, lookup, batch.values())
+        # The digest of the last version of each document, whether stored or in the batch.
+        digests = _digests_after(store, lookup, batch.documents.values())
         unchanged: set[str] = set()  # ids: a document that is given twice counts once
         for document in lookup:
             digest = recipe.digest(document)
-            is_changed = digests.get(document.id) != digest
-            if not is_changed and document.id not in batch:
-                unchanged.add(document.id)
-            if not is_changed:
+            if digests.get(document.id) == digest:
+                if document.id not in batch.documents:
+                    unchanged.add(document.id)
                 continue
-            unchanged.discard(document.id)  # this is a later version, which replaces it
-            if document.id in batch:
-                logger.warning(
-                    "two documents have the id %r: the later one replaces the other", document.id
-                )
-            split = SplitDocument(document, digest, split_document(document, recipe))
-            batch[document.id] = split
+            unchanged.discard(document.id)  # of an earlier version in the same call
             digests[document.id] = digest
-            size += len(split.passages)
-            if size >= _BATCH_PASSAGES:
-                yield list(batch.values())
-                batch = {}
-                size = 0
+            batch.put(SplitDocument(document, digest, split_document(document, recipe)))
+            if batch.is_full:
+                yield list(batch.documents.values())
+                batch = _Batch()
         tally.unchanged += len(unchanged)
-    if batch:
-        yield list(batch.values())
+    if batch.documents:
+        yield list(batch.documents.values())
 
 
 def _digests_after(
@@ -366,6 +378,7 @@ def _commit(
     replace_documents(store, documents, encoded.units, encoded.vectors)
     tally.documents += len(batch)
     tally.units.update(unit.granularity for unit in encoded.units)
+    tally.decomposition += encoded.decomposition.report
 
 
 def with_kept_digests(

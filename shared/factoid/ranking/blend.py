@@ -110,19 +110,18 @@ def best_parents(
     is_blended = lexical is not None or len(plan) > 1
     is_exhaustive = all(channel.view.is_small() for channel in plan)
 
-    # -- Candidates: the passages that are ranked, all of them or those that the indexes find --
-    allowed = None
+    # -- Candidates: the passages that are ranked --
     if is_exhaustive or is_blended:
         allowed = AllowedPassages.of(views, lexical, texts, closed)
-    if allowed is not None and not len(allowed.rows):
-        return [[] for _ in queries]
-    if allowed is not None and is_exhaustive:
-        batches = all_passages(plan, allowed, queries)
-    elif allowed is not None:
-        batches = passages_of_channels(plan, allowed, queries, k)
+        if not len(allowed.rows):
+            return [[] for _ in queries]
+        if is_exhaustive:
+            batches = all_passages(plan, allowed, queries)
+        else:
+            batches = passages_of_channels(plan, allowed, queries, k)
     elif parents == "unit":
         return nearest_units(views[0], queries, k)
-    else:
+    else:  # the only index finds the best by itself
         batches = passages_of_index(plan[0], queries, k, parents)
 
     results: list[list[RankedParent]] = []
@@ -165,7 +164,8 @@ def _scores(
     shape = (len(plan), len(batch.queries), len(passage_rows))
     best_scores = np.full(shape, np.nan, np.float32)
     channels = []
-    for (view, weight, gives_matches), best in zip(plan, best_scores, strict=True):
+    for channel, best in zip(plan, best_scores, strict=True):  # `best` is filled in place
+        view = channel.view
         if is_exhaustive:
             units = view.units.within(passage_rows)  # grouped once for all batches
         else:
@@ -176,7 +176,7 @@ def _scores(
         elif len(units.keys):
             places = np.searchsorted(passage_rows, units.keys)
             best[:, places] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
-        channels.append(_Channel(view, weight, gives_matches, units, scores))
+        channels.append(_Channel(*channel, units, scores))
     return channels, best_scores
 
 

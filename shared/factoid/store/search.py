@@ -465,18 +465,20 @@ def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
 
 
 def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None) -> Hit:
-    """Return a hit with its neighbours.
+    """Return a hit with its neighbours; where finer units matched in it, these have theirs."""
+    has_finer = any(match.unit.id != hit.unit.id for match in hit.matches)
+    if not has_finer:
+        return replace(hit, neighbours=_neighbours(snapshot, hit.unit, count, wall))
+    matches = []
+    for match in hit.matches:
+        if match.unit.id != hit.unit.id:
+            match = replace(match, neighbours=_neighbours(snapshot, match.unit, count, wall))
+        matches.append(match)
+    return replace(hit, matches=tuple(matches))
 
-    A parent's are those of its matches, unless only itself matched.
-    """
-    if any(match.unit.id != hit.unit.id for match in hit.matches):
-        matches = []
-        for match in hit.matches:
-            if match.unit.id != hit.unit.id:
-                match = with_neighbours(snapshot, match, count, wall)
-            matches.append(match)
-        return replace(hit, matches=tuple(matches))
-    unit = hit.unit
+
+def _neighbours(snapshot: Snapshot, unit: Unit, count: int, wall: Wall | None) -> tuple[Unit, ...]:
+    """Return the passages around a passage, or the sentences around a finer unit."""
     granularity = Granularity.SENTENCE
     if unit.granularity is Granularity.PASSAGE:
         granularity = Granularity.PASSAGE
@@ -489,7 +491,7 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
         neighbours = _cut_sentences(snapshot, unit, count, allowed)
     if wall is not None:
         neighbours = wall.shown(snapshot, neighbours)
-    return replace(hit, neighbours=tuple(neighbours))
+    return tuple(neighbours)
 
 
 def _cut_sentences(

@@ -89,6 +89,8 @@ def describe(
                 return None  # "It makes the part optional (not required)"
             if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
                 antecedent = phrase
+    elif predicate and _has_noun_between(tree, noun, child):
+        return None  # "is a cache for data (such as names) that is loaded": what is loaded?
     elif predicate and tree.lower[noun] not in _GENERIC:
         if subject_head is not None and tree.lower[subject_head] in _QUANTITIES | _GENERIC:
             return None  # "All that we need is a file that lists the names"
@@ -114,6 +116,17 @@ def describe(
         return None
     described = subject_head if predicate else noun
     return Statement([*antecedent, copula(tree, head, described)])
+
+
+def _has_noun_between(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether a clause stands behind another noun, of the same number, or a bracket."""
+    between = range(noun + 1, tree.subtree(child)[0])
+    if tree.has_word(between, ("(",)):
+        return True
+    for token in between:
+        if tree.tags[token] in NOUN and tree.is_plural(token) == tree.is_plural(noun):
+            return True
+    return False
 
 
 def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:

@@ -75,6 +75,8 @@ _POINTERS = frozenset(
 )
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _OPEN_QUESTION = frozenset("whether if how what why".split())
+_SPEECH = re.compile(r"[,?!][\"”]")  # "I see," said Anna: a story, in which pronouns change
+_LONGEST_ABBREVIATION = 5  # letters; a longer heading in capitals may be any words
 _SOMEBODY = re.compile(r"\b(?:he|she|his|him|her)\b", re.IGNORECASE)
 _NAMED_THINGS = LEXICON["landmarks"] | LEXICON["organisations"]
 # "The tyre touches the rim, but it is wrong": it is what was said before.
@@ -218,6 +220,8 @@ class Discourse:
                 return None  # "A member … they": one person
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
+        if tree.words[-1] == ":" and not entity.proper:
+            return None  # "They are applied in this order:", of what stands below
         if pronoun == "it" and head != tree.root and tree.lower[head] in _EVENT_VERBS:
             return None  # "Anna could move, but it would result in costs"
         if possessive and not entity.proper and _holds_others(entity.name):
@@ -241,6 +245,8 @@ class Discourse:
         return has_them and not tree.has_word(verbs, LEXICON["give"])
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
+        if _SPEECH.search(self.text):
+            return None
         known = self.people.get(who)
         candidate = None
         if self.subject and self.subject.proper and self.subject.kind.fits(who):
@@ -248,6 +254,8 @@ class Discourse:
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
+        if heading and not is_noun_phrase(heading.name):
+            heading = None  # "Acme welcomes Anna Berg as director"
         if (
             heading
             and heading.kind is EntityKind.UNKNOWN
@@ -261,6 +269,8 @@ class Discourse:
         # So far only things were spoken of, as in "Recognition came slowly."
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in THINGS
         entity = known or candidate
+        if entity and not self._is_full_name(entity.name):
+            return None  # "Jo waved. He …": a first name alone may be anybody's
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
             kinds = {entity_kind(tree.words[token]) for token in proper}
@@ -269,6 +279,11 @@ class Discourse:
         if entity:
             self.people[who] = entity
         return entity
+
+    def _is_full_name(self, name: str) -> bool:
+        """Return whether a name has several parts, titles apart, or a heading holds it."""
+        parts = [part for part in name.split() if part.lower().strip(".") not in HONORIFICS]
+        return len(parts) > 1 or any(name in heading.name for heading in self.headings.path)
 
     def _thing(self, pronoun: str, tree: Tree, before: list[int]) -> Entity | None:
         if self.subject is None:
@@ -287,6 +302,9 @@ class Discourse:
                 or len(heading.name.split()) > _SHORT
                 or not is_noun_phrase(heading.name)
             ):
+                return None
+            is_shouted = heading.name.isupper() and len(heading.name) > _LONGEST_ABBREVIATION
+            if is_shouted and heading.name not in self.text:
                 return None
             return Entity(heading.name, heading.kind, proper=True)
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():

@@ -68,11 +68,12 @@ PRONOUNS = [
 
 def test_a_phrase_of_time_in_front_is_kept_with_both_verbs() -> None:
     text = (
-        "While moving, the old firm supports two kinds of lamps, and works with the rules of Oslo."
+        "While upgrading, the old server supports mixed versions of red lamps, and operates "
+        "with the protocol of the town."
     )
     assert propositions(text) == [
-        "While moving, the old firm supports two kinds of lamps.",
-        "While moving, the old firm works with the rules of Oslo.",
+        "While upgrading, the old server supports mixed versions of red lamps.",
+        "While upgrading, the old server operates with the protocol of the town.",
     ]
 
 

@@ -13,6 +13,7 @@ from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tok
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
+_HEDGES = frozenset("usually often sometimes typically generally mostly normally".split())
 _NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 # "X is a name given to …" says nothing without the clause.
 _GENERIC = frozenset(
@@ -248,8 +249,8 @@ def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
     is_one = tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
     if noun != head or not is_one or tree.child(noun, "case") is not None:
         return False  # "is to a member who …"
-    if _is_negated(tree, noun):
-        return False  # "is no law that …"
+    if _is_negated(tree, noun) or tree.has_word(tree.children[noun], _HEDGES):
+        return False  # "is no law that …", "is usually a lamp that …"
     for other in tree.all(noun, "conj"):
         if tree.has_word(tree.all(other, "cc"), ("or",)):
             return False  # "is a list or a map that …"

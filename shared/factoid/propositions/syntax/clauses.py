@@ -750,7 +750,7 @@ class _Splitter:
             if mark is not None:
                 is_time = tree.subjects[adverbial] is None  # "While upgrading, …"
                 return tree.lower[mark] in _CONTRAST and not is_time
-            return tree.tags[tree.subtree(adverbial)[0]] in ("VBN", "VBG")
+            return tree.tags[tree.subtree(adverbial)[0]] == "VBN"  # "Starting in May, …" limits
         return tree.lower[adverbial] in LEXICON["connectives"]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:

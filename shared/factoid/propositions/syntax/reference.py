@@ -224,8 +224,8 @@ class Discourse:
             return None  # "They are applied in this order:", of what stands below
         if pronoun == "it" and head != tree.root and tree.lower[head] in _EVENT_VERBS:
             return None  # "Anna could move, but it would result in costs"
-        if possessive and not entity.proper and _holds_others(entity.name):
-            return None  # "The price of the ticket …. Its …"
+        if not entity.proper and _holds_others(entity.name):
+            return None  # "The price of the ticket …. It …"
         self.learned[entity.name.casefold()] = EntityKind(pronoun)
         if not possessive:
             return Mention(entity.name, entity.name)
@@ -805,6 +805,8 @@ def is_noun_phrase(heading: str) -> bool:
         return False
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
+    if not any(map(str.isalnum, words[0])):
+        return False  # "☐ Pay the bill"
     if len(words) == 1:
         return _is_nominal(heading.lower()) or not heading.isalpha()
     if is_name(heading):

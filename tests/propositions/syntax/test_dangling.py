@@ -58,6 +58,8 @@ PRONOUNS = [
     "New houses of Bergen have pipes of pure copper; in older houses, grey lead pipes are found.",
     "Clean water is part of the old contract with Bergen – no further contract is needed.",
     "Acme Brothers only sells the red lamps of Bergen; there are no plans to sell green lamps.",
+    # an example is made up of all its clauses
+    "For example, Anna Berg opens the old gate in May, and many guests of Oslo come to see it.",
     # a phrase in front may hold for all that follows
     "By default, Acme Brothers is closed in May; the old pumps show the state of the lake.",
     "Once the old mill has been sold, Acme Brothers will close; the new owner then pays the bank.",
@@ -78,6 +80,8 @@ def test_a_phrase_of_time_in_front_is_kept_with_both_verbs() -> None:
 
 
 MISREAD = [
+    "All old lamps of Bergen use clean oil, but remember that guests can bring their own lamps.",
+    "When a lamp or a pump is taken from Anna Berg, order a new one for the hall of the town.",
     "Acme Brothers, with the help of the town, repairs, cleans, and sells a single old lamp.",
     "Every lamp can be noted in the book of the house and allow quick and easy repairs.",
     "The Bergen hall should keep the look and feel of a stock house in the old town.",

@@ -434,3 +434,15 @@ def test_a_heading_in_capitals_is_no_name() -> None:
     text = "It was a lively scene of lamps and guests for the whole of the evening."
     assert facts(text, title="A Summer in Oslo", section="NEW IMPRESSIONS") == [text]
     assert "TLS" in facts("It protects the letters of all guests.", section="TLS")[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The recording rules may result in lists of values. They are kept in the old store.",
+        "The mybinder SRE guide is a set of rules for lamps. It contains tips for large halls.",
+        "The keeper's old lamp is made of steel. Its length is the number of feet to the wall.",
+    ],
+)
+def test_a_pronoun_that_may_mean_another_noun_stays(text: str) -> None:
+    assert facts(text)[-1] == text.split(". ")[1]

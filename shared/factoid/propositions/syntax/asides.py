@@ -13,6 +13,7 @@ from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tok
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
+_CONDITIONS = frozenset("if when whenever once unless after before while until".split())
 _HEDGES = frozenset("usually often sometimes typically generally mostly normally".split())
 _NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 # "X is a name given to …" says nothing without the clause.
@@ -423,6 +424,8 @@ def _apposition(
         return None  # "Paris, France" describes nothing
     if _is_no_description(tree, noun, child):
         return None
+    if tree.lower[0] in _CONDITIONS and "," not in tree.words[:noun]:
+        return None  # "When the lamp is taken from Anna, order a new one": no description
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
     if tree.tags[noun] not in PROPER and _has_inner_noun(tree, noun, child):

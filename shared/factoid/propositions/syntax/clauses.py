@@ -107,6 +107,7 @@ _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limi
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _ARROWS = ("->", "=>", "→", "⇒")
+_ORDERS = frozenset("remember note see consider make keep check try".split())
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -324,7 +325,7 @@ class _Splitter:
             return False
         if any(tree.has_tag(tree.children[mark], NOUN) for mark in marks):
             return False  # "To change the name, the page, and the word, you write …"
-        if self._is_told(head, joined):
+        if self._is_told(head, joined) or _is_example(tree):
             return False
         if rests_on_clause_before(tree, joined):
             self.is_doubtful = True  # which of the clauses before it does it mean?
@@ -512,11 +513,8 @@ class _Splitter:
         subtree = tree.subtree(joined)
         before_verb = [token for token in subtree if token < joined]
         auxiliaries = tree.auxiliaries[joined]
-        if (
-            tree.tags[joined] == "VB"
-            and not auxiliaries
-            and "but" in tree.lower[max(0, subtree[0] - 1) : joined]
-        ):
+        is_order = tree.tags[joined] == "VB" or tree.lower[joined] in _ORDERS
+        if is_order and not auxiliaries and "but" in tree.lower[max(0, subtree[0] - 1) : joined]:
             return False  # "The list will be long, but look for the first entry"
         children_before = [token for token in tree.children[joined] if token < joined]
         is_negated = tree.has_word(children_before, ("n't", "n’t"))
@@ -762,7 +760,7 @@ class _Splitter:
             if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
-                if mark and tree.lower[mark - 1] in ("even", "as", "just"):
+                if tree.lower[mark - 1] in ("even", "as", "just") or _is_example(tree):
                     continue
                 if _is_entangled(tree, head, child):
                     continue
@@ -876,6 +874,11 @@ class _Splitter:
             if head < mark < first and first - mark <= 2:
                 cut.add(mark)
         self.clause(child, subject, swap)
+
+
+def _is_example(tree: Tree) -> bool:
+    """Return whether all clauses of a sentence make up one example."""
+    return tree.lower[:2] in (["for", "example"], ["for", "instance"])
 
 
 def _is_entangled(tree: Tree, head: int, child: int) -> bool:

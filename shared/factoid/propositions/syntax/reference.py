@@ -28,7 +28,7 @@ from factoid.propositions.syntax.headings import (
     is_name,
 )
 from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.phrases import is_quoted
+from factoid.propositions.syntax.phrases import is_quoted, is_set_off
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, load_parser, tokenize
 
@@ -226,6 +226,8 @@ class Discourse:
             return None  # "Anna could move, but it would result in costs"
         if not entity.proper and _holds_others(entity.name):
             return None  # "The price of the ticket …. It …"
+        if possessive and re.search(r"['’]s\b", entity.name):
+            return None  # "Anna's lamp is red. Its …"
         self.learned[entity.name.casefold()] = EntityKind(pronoun)
         if not possessive:
             return Mention(entity.name, entity.name)
@@ -486,6 +488,11 @@ class Discourse:
                 self.objects |= many
                 self.object |= not many
 
+        for thing in tree.subtree(head):
+            is_behind = thing > head and tree.deps[thing] in ("obl", "obl:agent", "nmod")
+            if is_behind and tree.tags[thing] == "NNS":
+                self.objects = True  # "The rules result in lists. They …"
+
         for person in tree.subtree(head):
             is_person = tree.lower[person].removesuffix("s") in PEOPLE | _PLURAL_PEOPLE
             if tree.tags[person] == "NNS" and is_person and tree.deps[person] not in _SUBJECT:
@@ -541,6 +548,9 @@ class Discourse:
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
         asides = [child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES]
+        for child in asides:
+            if tree.deps[child] == "appos" and not is_set_off(tree, child):
+                return None  # "The town SRE guide": a name of several words that was torn
         left_out = {child for child in asides if tree.words[child] != "-"}
         aside = tree.bracketed()
         closing = max(aside, default=-1)

@@ -248,7 +248,9 @@ def _lines(text: str, parts: Iterable[_Part]) -> Iterator[Line]:
         elif part.is_strong:
             words = part.text
         kind = "paragraph"
-        if part.level or part.kind == "code":
+        is_unmarked = not marks and not part.blocks[0].number and words[:1].isalpha()
+        goes_on = part.kind == "item" and is_unmarked  # a further paragraph of a message or a term
+        if part.level or part.kind == "code" or goes_on:
             kind = part.kind
         elif _IMAGE.match(text, part.start):
             kind = "image"

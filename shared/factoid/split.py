@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from factoid.errors import InvalidInputError
 from factoid.sections import Paragraph, outline
@@ -243,14 +244,20 @@ def _pack(
 ) -> Iterator[tuple[int, int, tuple[Sentence, ...]]]:
     """Yield the span of each passage with its sentences.
 
-    The marks before a sentence belong to its passage.
+    The marks before a sentence belong to its passage. Who wrote a message, and a term, stay with
+    what is said below.
     """
     runs: list[list[Sentence]] = []
     size = 0
-    for sentence in sentences:
+    for sentence, following in zip_longest(sentences, sentences[1:]):
         length = count_words(sentence.visible.text)
-        is_near = bool(runs) and sentence.start - runs[-1][-1].end <= _UNSEEN
-        if is_near and size + length <= words:
+        last = runs[-1][-1] if runs else None
+        is_near = last is not None and sentence.start - last.end <= _UNSEEN
+        is_named = last is not None and _names(last, sentence)
+        needed = length
+        if following is not None and _names(sentence, following):
+            needed += count_words(following.visible.text)
+        if is_near and (is_named or size + needed <= words):
             runs[-1].append(sentence)
             size += length
         else:
@@ -263,6 +270,15 @@ def _pack(
         start = _line_start(text, at, run[0].start)
         at = _row_end(text, run[-1])
         yield start, at, tuple(run)
+
+
+def _names(name: Sentence, sentence: Sentence) -> bool:
+    """Return whether a sentence is a line that names the item below, as a speaker does."""
+    block = sentence.block
+    is_name = name.block.kind == "paragraph" and block.kind == "item"
+    if not is_name or name.block.visible.text != name.visible.text:
+        return False
+    return any(lead.text == name.text and lead.start == name.start for lead in block.leads)
 
 
 def _row_end(text: str, last: Sentence) -> int:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from factoid.text.aligned import AlignedTable, aligned_tables, cell_source
-from factoid.text.blocks import Block, Visible
+from factoid.text.blocks import Block, Lead, Visible
 from factoid.text.lines import line_starts
+from factoid.text.messages import Header, message_headers, message_parts
 from factoid.text.paragraphs import (
     Above,
     Read,
@@ -55,15 +57,13 @@ def plain_blocks(
         finds_code: Whether lines that are indented may be code.
     """
     lines = _Lines(text, base, inline or as_it_is, Above() if above is None else above, finds_code)
-    blocks: list[Block] = []
-    for begin, end in _paragraphs(text, start):
-        paragraph = text[begin:end]
-        at = begin
-        for table in [] if lines.are_code(paragraph) else aligned_tables(paragraph):
-            blocks += _blocks_between(lines, at, begin + table.start)
-            blocks += _rows(lines, paragraph, begin, table)
-            at = min(begin + table.end + 1, end)
-        blocks += _blocks_between(lines, at, end)
+    headers = message_headers(text, start) if inline is None else []
+    if not headers:
+        return _blocks_of_lines(lines, start, len(text))
+    blocks = _blocks_of_lines(lines, start, headers[0].start)
+    ends = [header.start for header in headers[1:]]
+    for header, end in zip(headers, [*ends, len(text)], strict=True):
+        blocks += _message(lines, header, end)
     return blocks
 
 
@@ -79,6 +79,46 @@ class _Lines(NamedTuple):
     def are_code(self, source: str) -> bool:
         """Return whether some lines are code."""
         return self.finds_code and _is_code(source)
+
+
+def _message(lines: _Lines, header: Header, end: int) -> list[Block]:
+    """Return the blocks of a message of a chat up to a place.
+
+    The name in the line above it is one, which the message goes on from. The time is a mark. A
+    line without a message stays as it is.
+    """
+    message = lines._replace(above=Above(), finds_code=False)
+    blocks = []
+    for begin, stop in message_parts(lines.text, header.end, end):
+        for block in _blocks_of_lines(message, begin, stop):
+            if block.kind == "paragraph":
+                block = replace(block, kind="item", level=1)
+            blocks.append(block)
+    if not blocks:
+        return _blocks_of_lines(message, header.start, header.end)
+    start = lines.base + header.name_start
+    name = lines.text[header.name_start : header.name_end]
+    speaker = Block(
+        "paragraph", start, start + len(name), Visible(name, range(start, start + len(name)))
+    )
+    lead = Lead(speaker.start, speaker.end, name)
+    blocks[0] = replace(blocks[0], leads=(lead, *blocks[0].leads))
+    return [speaker, *blocks]
+
+
+def _blocks_of_lines(lines: _Lines, start: int, end: int) -> list[Block]:
+    """Return the blocks between two places in a text."""
+    text = lines.text
+    blocks: list[Block] = []
+    for begin, stop in _paragraphs(text, start, end):
+        paragraph = text[begin:stop]
+        at = begin
+        for table in [] if lines.are_code(paragraph) else aligned_tables(paragraph):
+            blocks += _blocks_between(lines, at, begin + table.start)
+            blocks += _rows(lines, paragraph, begin, table)
+            at = min(begin + table.end + 1, stop)
+        blocks += _blocks_between(lines, at, stop)
+    return blocks
 
 
 def _blocks_between(lines: _Lines, start: int, end: int) -> list[Block]:
@@ -119,15 +159,15 @@ def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> lis
     return blocks
 
 
-def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Yield where the paragraphs of a text from a place on begin and end.
+def _paragraphs(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where the paragraphs between two places in a text begin and end.
 
     The first line keeps its indent.
     """
     # A pattern that begins with white space would be tried at each place of a long blank line.
-    while ink := _INK.search(text, start):
+    while ink := _INK.search(text, start, stop):
         line = text.rfind("\n", start, ink.start()) + 1
-        paragraph = _PARAGRAPH.match(text, max(start, line))
+        paragraph = _PARAGRAPH.match(text, max(start, line), stop)
         if paragraph is None:
             return
         yield paragraph.span()

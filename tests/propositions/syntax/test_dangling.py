@@ -47,10 +47,46 @@ PRONOUNS = [
     "You heard about this a lot in our talks, but we take our rules really seriously in Bergen.",
     "Hiring cooks is out of the question for us, but we are not sure that would be the way.",
     "You may run the house in a mode where all doors are shut, and you open the small gate.",
+    # a subject that was named before the sentence
+    "This pump draws clean water from the lake and sends it to the old houses of Bergen.",
+    "These lamps of the hall are cleaned in May, and the old ones are sold to guests.",
+    "The flag was made for the town in 1990 and hangs above the gate of the old hall.",
+    # what is compared, or counted from, stands in the other part
+    "The new road follows a path like that of the railway and will have a similar length.",
+    "Acme Brothers opens the old mill on weekdays, and rarely shows it to guests at other times.",
+    "Acme Brothers made the last lamp in March 2017 and has not sold many lamps since then.",
+    "New houses of Bergen have pipes of pure copper; in older houses, grey lead pipes are found.",
+    "Clean water is part of the old contract with Bergen – no further contract is needed.",
+    "Acme Brothers only sells the red lamps of Bergen; there are no plans to sell green lamps.",
+    # an example is made up of all its clauses
+    "For example, Anna Berg opens the old gate in May, and many guests of Oslo come to see it.",
+    # a phrase in front may hold for all that follows
+    "By default, Acme Brothers is closed in May; the old pumps show the state of the lake.",
+    "Once the old mill has been sold, Acme Brothers will close; the new owner then pays the bank.",
+    "Given the rule above, the old gate will stay shut and the late guest will be shown a letter.",
+    "In this example, the red lamp can burn for ten days, while green lamps are limited to one.",
 ]
 
 
+def test_a_phrase_of_time_in_front_is_kept_with_both_verbs() -> None:
+    text = (
+        "While upgrading, the old server supports mixed versions of red lamps, and operates "
+        "with the protocol of the town."
+    )
+    assert propositions(text) == [
+        "While upgrading, the old server supports mixed versions of red lamps.",
+        "While upgrading, the old server operates with the protocol of the town.",
+    ]
+
+
 MISREAD = [
+    "All old lamps of Bergen use clean oil, but remember that guests can bring their own lamps.",
+    "When a lamp or a pump is taken from Anna Berg, order a new one for the hall of the town.",
+    "Acme Brothers, with the help of the town, repairs, cleans, and sells a single old lamp.",
+    "Every lamp can be noted in the book of the house and allow quick and easy repairs.",
+    "The Bergen hall should keep the look and feel of a stock house in the old town.",
+    "Acme Heat is a fast store for warm water (e.g. of the lake) that is cleaned every May.",
+    "Greetings from Meet the Makers (a fair that often shows lamps), we are building a new hall.",
     "In May, the firm entered into an amended and restated contract with a bank in Oslo.",
     "The monk was deeply hurt by this letter and destroyed most of the old film.",
     "The old tale is referring to the use of vapours and chewing of bitter leaves in May.",
@@ -115,14 +151,14 @@ UNDERSTOOD_ALONE = [
         ],
     ),
     (
-        "The ship left the harbour in May; the old guests slept in small cabins.",
-        ["The ship left the harbour in May.", "The old guests slept in small cabins."],
+        "The old ship left the harbour in May; the old guests slept in small cabins.",
+        ["The old ship left the harbour in May.", "The old guests slept in small cabins."],
     ),
     (
-        "The firm bought an old mill in 1990 and moved its office to the town in 1995.",
+        "The Acme company bought an old mill in 1990 and moved its office to the town in 1995.",
         [
-            "The firm bought an old mill in 1990.",
-            "The firm moved its office to the town in 1995.",
+            "The Acme company bought an old mill in 1990.",
+            "The Acme company moved its office to the town in 1995.",
         ],
     ),
     (
@@ -344,9 +380,11 @@ def test_verbs_with_words_of_their_own_are_divided() -> None:
         "The new lamp is less bright than the old one.",
         "The new lamp costs forty euros.",
     ]
-    assert propositions("In 1990, the firm opened a shop in Oslo and later moved to Bergen.") == [
-        "In 1990, the firm opened a shop in Oslo.",
-        "The firm later moved to Bergen.",
+    assert propositions(
+        "In 1990, Acme Brothers opened a shop in Oslo and later moved to Bergen."
+    ) == [
+        "In 1990, Acme Brothers opened a shop in Oslo.",
+        "Acme Brothers later moved to Bergen.",
     ]
 
 

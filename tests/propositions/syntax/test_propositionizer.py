@@ -149,8 +149,8 @@ def test_what_would_be_false_or_meaningless_alone_stays_in_its_sentence(text: st
             ],
         ),
         (
-            "However, the price rose to EUR 40 and the late delivery took three weeks.",
-            ["However, the price rose to EUR 40.", "The late delivery took three weeks."],
+            "However, the net price rose to EUR 40 and the late delivery took three weeks.",
+            ["However, the net price rose to EUR 40.", "The late delivery took three weeks."],
         ),
         (
             "Jonas Weber, who joined the company in May, works for Canon.",

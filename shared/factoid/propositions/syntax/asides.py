@@ -13,6 +13,8 @@ from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tok
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
+_CONDITIONS = frozenset("if when whenever once unless after before while until".split())
+_HEDGES = frozenset("usually often sometimes typically generally mostly normally".split())
 _NEGATIONS = frozenset("not n't n’t never no neither hardly".split())
 # "X is a name given to …" says nothing without the clause.
 _GENERIC = frozenset(
@@ -89,6 +91,8 @@ def describe(
                 return None  # "It makes the part optional (not required)"
             if phrase and phrase[-1] in range(child):  # not "X, who won, and Y"
                 antecedent = phrase
+    elif predicate and _has_noun_between(tree, noun, child):
+        return None  # "is a cache for data (such as names) that is loaded": what is loaded?
     elif predicate and tree.lower[noun] not in _GENERIC:
         if subject_head is not None and tree.lower[subject_head] in _QUANTITIES | _GENERIC:
             return None  # "All that we need is a file that lists the names"
@@ -114,6 +118,17 @@ def describe(
         return None
     described = subject_head if predicate else noun
     return Statement([*antecedent, copula(tree, head, described)])
+
+
+def _has_noun_between(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether a clause stands behind another noun, of the same number, or a bracket."""
+    between = range(noun + 1, tree.subtree(child)[0])
+    if tree.has_word(between, ("(",)):
+        return True
+    for token in between:
+        if tree.tags[token] in NOUN and tree.is_plural(token) == tree.is_plural(noun):
+            return True
+    return False
 
 
 def _is_participle(tree: Tree, head: int, noun: int, child: int) -> bool:
@@ -235,8 +250,8 @@ def _is_predicate(tree: Tree, head: int, noun: int) -> bool:
     is_one = tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
     if noun != head or not is_one or tree.child(noun, "case") is not None:
         return False  # "is to a member who …"
-    if _is_negated(tree, noun):
-        return False  # "is no law that …"
+    if _is_negated(tree, noun) or tree.has_word(tree.children[noun], _HEDGES):
+        return False  # "is no law that …", "is usually a lamp that …"
     for other in tree.all(noun, "conj"):
         if tree.has_word(tree.all(other, "cc"), ("or",)):
             return False  # "is a list or a map that …"
@@ -409,6 +424,8 @@ def _apposition(
         return None  # "Paris, France" describes nothing
     if _is_no_description(tree, noun, child):
         return None
+    if tree.lower[0] in _CONDITIONS and "," not in tree.words[:noun]:
+        return None  # "When the lamp is taken from Anna, order a new one": no description
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
     if tree.tags[noun] not in PROPER and _has_inner_noun(tree, noun, child):

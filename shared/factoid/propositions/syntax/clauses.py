@@ -27,7 +27,12 @@ from itertools import chain, pairwise
 from types import MappingProxyType
 
 from factoid.propositions.syntax.asides import ASIDES, describe
-from factoid.propositions.syntax.dangling import POSSESSIVES, dangles
+from factoid.propositions.syntax.dangling import (
+    POSSESSIVES,
+    dangles,
+    is_bare_definite,
+    points_at_text,
+)
 from factoid.propositions.syntax.doubt import is_doubtful, loses_negation
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
@@ -102,6 +107,7 @@ _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limi
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _ARROWS = ("->", "=>", "→", "⇒")
+_ORDERS = frozenset("remember note see consider make keep check try".split())
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
 
@@ -203,13 +209,13 @@ class _Splitter:
                     if not tree.has_word(others, POSSESSIVES):
                         self.statements.append([*statement.items])
                     continue
-                if noun == head and self._openings(head):
+                if noun == head and self.openings(head):
                     continue  # "In chemistry, X is a thing that …": what is said of X is limited
                 about = statement.subject or list(chain.from_iterable(statement.swap.values()))
                 if self._is_worth(head, child, cut, subject, about):
                     self._split_off(child, cut, statement.subject, swap=statement.swap)
 
-    def _openings(self, head: int) -> list[int]:
+    def openings(self, head: int) -> list[int]:
         """Return the adverbials before a subject that say where, when or whether a clause holds."""
         tree = self.tree
         subject = tree.subjects[head]
@@ -260,6 +266,8 @@ class _Splitter:
         Such a clause mostly comments on the one before it.
         """
         subject = self.tree.subjects[joined]
+        if self.tree.child(joined, "expl") is not None:
+            return True  # "there are no plans to do more"
         return subject is None or (
             self.tree.tags[subject] in ("PRP", "EX") and subject not in self.names
         )
@@ -317,7 +325,7 @@ class _Splitter:
             return False
         if any(tree.has_tag(tree.children[mark], NOUN) for mark in marks):
             return False  # "To change the name, the page, and the word, you write …"
-        if self._is_told(head, joined):
+        if self._is_told(head, joined) or _is_example(tree):
             return False
         if rests_on_clause_before(tree, joined):
             self.is_doubtful = True  # which of the clauses before it does it mean?
@@ -505,11 +513,8 @@ class _Splitter:
         subtree = tree.subtree(joined)
         before_verb = [token for token in subtree if token < joined]
         auxiliaries = tree.auxiliaries[joined]
-        if (
-            tree.tags[joined] == "VB"
-            and not auxiliaries
-            and "but" in tree.lower[max(0, subtree[0] - 1) : joined]
-        ):
+        is_order = tree.tags[joined] == "VB" or tree.lower[joined] in _ORDERS
+        if is_order and not auxiliaries and "but" in tree.lower[max(0, subtree[0] - 1) : joined]:
             return False  # "The list will be long, but look for the first entry"
         children_before = [token for token in tree.children[joined] if token < joined]
         is_negated = tree.has_word(children_before, ("n't", "n’t"))
@@ -520,6 +525,9 @@ class _Splitter:
         shares = tree.child(joined, *_SHAREABLE) is not None
         if is_verb and inner == particles and (shares or particles or not self._is_someone(head)):
             return False  # "is reviewed and approved by …", "tracked down and fixed …"
+        behind = tree.words[head + 1 : head + 2]
+        if is_verb and shares and behind == [","] and tree.has_dep(inner, ("conj",)):
+            return False  # "reads, checks and writes the file"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
         if tree.has_word(before_verb, ("ought",)):
@@ -538,8 +546,9 @@ class _Splitter:
             if head < clause < joined and tree.subjects[clause] is not None:
                 return False  # "leaves out the name, as it is long and is no longer used"
         word = tree.lower[joined]
-        if tree.tags[joined] == "VBG" and tree.lower[joined + 1 : joined + 2] == ["of"]:
-            return False  # "refers to vapours and chewing of leaves"
+        is_like_noun = tree.tags[joined] in ("VBG", "VB", "VBP")
+        if is_like_noun and tree.lower[joined + 1 : joined + 2] == ["of"]:
+            return False  # "refers to vapours and chewing of leaves", "the look and feel of it"
         if tree.tags[joined] == "VBG" and word in tree.lower[head + 1 : joined]:
             return False  # "telling it to open using a key, and using the handle"
         if is_base and word.endswith(_NOUN_ENDINGS) and word not in LEXICON["verbs like nouns"]:
@@ -598,10 +607,12 @@ class _Splitter:
             return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
         if tag == "VBP":
             return [] if not before else None
+        is_passive = tree.child(head, "aux:pass") is not None
         if tag == "VB" and tree.has_word(tokens(before), ("be", "been")):
+            if is_passive:
+                return None  # "can be noted in a list and allow checks": what allows them?
             modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
             return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
-        is_passive = tree.child(head, "aux:pass") is not None
         if is_passive and tag == "VBN" and tree.child(joined, "obj") is not None:
             return None  # "was shown the film and destroyed it": a past tense
         if tag in ("VBN", "VBG", "VB"):
@@ -626,9 +637,7 @@ class _Splitter:
         tree = self.tree
         subject = tree.subjects[head]
         joined_subject = tree.subjects[joined]
-        conditions = []
-        if tree.deps[joined] in ("conj", "advcl"):
-            conditions = self._conditions(head)
+        conditions = self.conditions(head)
         if subject is None or conditions:
             return conditions
         further = [other for other in tree.all(joined, "conj") if tree.subjects[other] is not None]
@@ -640,8 +649,6 @@ class _Splitter:
             has_time |= is_turn or (word.isdigit() and len(word) == 4)
         # Nor do adverbials reach a clause in another tense, or with an adverbial in front.
         if joined_subject is not None:
-            if tree.deps[joined] == "parataxis":
-                return []
             if tree.is_past(head) and not tree.is_past(joined):
                 return []
             if min(tree.all(joined, *_ADVERBIALS), default=joined_subject) < joined_subject:
@@ -713,7 +720,7 @@ class _Splitter:
                 return not (word in _TIMES and tree.is_past(head))
         return False
 
-    def _conditions(self, head: int) -> list[int]:
+    def conditions(self, head: int) -> list[int]:
         """Return the clauses before a verb that say when it holds."""
         tree = self.tree
         subject = tree.subjects[head]
@@ -734,13 +741,14 @@ class _Splitter:
         It then does not limit what the clause says.
         """
         tree = self.tree
-        if tree.lower[adverbial] in _ASSUMING:
-            return False
+        if tree.lower[adverbial] in _ASSUMING or tree.child(adverbial, "det") is not None:
+            return False  # "In this example, …", "Given the example above, …"
         if tree.deps[adverbial] == "advcl":
             mark = tree.child(adverbial, "mark")
             if mark is not None:
-                return tree.lower[mark] in _CONTRAST
-            return tree.tags[tree.subtree(adverbial)[0]] in ("VBN", "VBG")
+                is_time = tree.subjects[adverbial] is None  # "While upgrading, …"
+                return tree.lower[mark] in _CONTRAST and not is_time
+            return tree.tags[tree.subtree(adverbial)[0]] == "VBN"  # "Starting in May, …" limits
         return tree.lower[adverbial] in LEXICON["connectives"]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
@@ -752,7 +760,7 @@ class _Splitter:
             if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
-                if mark and tree.lower[mark - 1] in ("even", "as", "just"):
+                if tree.lower[mark - 1] in ("even", "as", "just") or _is_example(tree):
                     continue
                 if _is_entangled(tree, head, child):
                     continue
@@ -868,6 +876,11 @@ class _Splitter:
         self.clause(child, subject, swap)
 
 
+def _is_example(tree: Tree) -> bool:
+    """Return whether all clauses of a sentence make up one example."""
+    return tree.lower[:2] in (["for", "example"], ["for", "instance"])
+
+
 def _is_entangled(tree: Tree, head: int, child: int) -> bool:
     """Return whether a contrasting clause in front may not be all of what is contrasted.
 
@@ -888,6 +901,20 @@ def _is_entangled(tree: Tree, head: int, child: int) -> bool:
     return any(tree.tags[token] != "RB" or tree.lower[token] == "hence" for token in between)
 
 
+def _begins_beyond(tree: Tree, names: Mapping[int, int]) -> bool:
+    """Return whether the subject of a sentence was named before it: "This node", "The flag".
+
+    Its parts would say even less alone than the sentence does.
+    """
+    subject = tree.subjects[tree.root]
+    if subject is None:
+        return False
+    phrase = tree.subtree(subject)
+    if any(token in names for token in phrase):
+        return False
+    return points_at_text(tree, subject) or is_bare_definite(tree, subject)
+
+
 def _speaks_of_others(tree: Tree) -> bool:
     """Return whether a clause beside the main one leaves out of what its subject is.
 
@@ -899,6 +926,15 @@ def _speaks_of_others(tree: Tree) -> bool:
         if is_stand_in(tree, subject):
             return True
     return False
+
+
+def limits_what_follows(tree: Tree) -> bool:
+    """Return whether a clause begins with a phrase that may hold for the clauses after it, too.
+
+    It does in "By default, reads are consistent; a flag makes them fast".
+    """
+    splitter = _Splitter(tree, 0, {})
+    return bool(splitter.openings(tree.root) or splitter.conditions(tree.root))
 
 
 def split_clauses(
@@ -920,7 +956,7 @@ def split_clauses(
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     doubtful |= tree.words[-1] == "?" or any(arrow in tree.source for arrow in _ARROWS)
     is_split = len(splitter.statements) > 1
-    doubtful |= _speaks_of_others(tree)
+    doubtful |= _speaks_of_others(tree) or _begins_beyond(tree, names)
     if (is_split and doubtful) or loses_negation(tree, splitter.statements):
         return [list(range(len(tree.words)))]
     return splitter.statements

@@ -64,6 +64,9 @@ def dangles(
             return True
         if _is_bare(tree, token, others, head) or _points_away(tree, token, others):
             return True
+        follows = min(others, default=token) < token
+        if follows and _compares(tree, token, present):
+            return True
         if not _refers(tree, token):
             continue
         if tree.lower[token] in POSSESSIVES and _has_rival(tree, token, others):
@@ -91,6 +94,8 @@ def refers_back(tree: Tree, written: Collection[int]) -> bool:
             return True
         if _refers(tree, token) and not _is_named(tree, token, present, written):
             return True
+        if _compares(tree, token, present):
+            return True
     return False
 
 
@@ -116,6 +121,19 @@ def begins_with_pronoun(tree: Tree, written: Collection[int]) -> bool:
     return any(
         _is_nameless_subject(tree, token, present, written, tree.root) for token in unwritten
     )
+
+
+def points_at_text(tree: Tree, subject: int) -> bool:
+    """Return whether a subject points at something that stands before: "this node", "these"."""
+    determiners = [subject, *tree.all(subject, "det", "det:predet")]
+    return any(
+        tree.lower[token] in _DEMONSTRATIVES and _points(tree, token) for token in determiners
+    )
+
+
+def is_bare_definite(tree: Tree, subject: int) -> bool:
+    """Return whether a subject is "the" and one noun that names no role, such as "the flag"."""
+    return tree.has_word(tree.all(subject, "det"), ("the",)) and _needs_more(tree, subject)
 
 
 def _is_nameless_subject(
@@ -168,7 +186,10 @@ def _is_bare(tree: Tree, token: int, others: Collection[int], head: int) -> bool
 def _needs_more(tree: Tree, subject: int) -> bool:
     """Return whether a subject is one noun that names no role and is not pointed at."""
     is_role = tree.lower[subject] in LEXICON["people"] and not tree.is_plural(subject)
-    is_pointed_at = tree.has_word(tree.all(subject, "det"), _DEMONSTRATIVES)
+    determiners = tree.all(subject, "det")
+    if tree.has_word(determiners, ("no",)):
+        return True  # "no further licence is needed": for what?
+    is_pointed_at = tree.has_word(determiners, _DEMONSTRATIVES)
     return _is_one_noun(tree, subject) and not is_role and not is_pointed_at
 
 
@@ -196,6 +217,21 @@ def _points_away(tree: Tree, token: int, others: Collection[int]) -> bool:
     is_subject = tree.deps[token] in _DETERMINERS and tree.deps[noun] in SUBJECT
     follows = min(others) < token
     return is_alone or (is_subject and follows)
+
+
+def _compares(tree: Tree, token: int, present: Collection[int]) -> bool:
+    """Return whether a word compares with what only another part tells.
+
+    So do "a similar speed", "on older machines", "at other times" and "since then".
+    """
+    word = tree.lower[token]
+    if word == "then":
+        return token > 0 and tree.lower[token - 1] in ("since", "until", "by", "from")
+    is_comparing = word in ("similar", "same", "other") or tree.tags[token] == "JJR"
+    if not is_comparing or tree.deps[token] != "amod":
+        return False
+    behind = [other for other in present if other > token]
+    return not tree.has_word(behind, ("to", "as", "than"))
 
 
 def _opens_without_name(tree: Tree, token: int, clause: int) -> bool:

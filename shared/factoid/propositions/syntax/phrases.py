@@ -101,6 +101,9 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         is_left_out = token not in phrase and token - 1 in phrase and tree.is_word(token)
         if is_left_out and not tree.tags[token].startswith(("RB", "CC")):
             return []  # "King David I of Scotland", without the number
+    first = phrase[0]
+    if tree.tags[first] == "DT" and first > 1 and tree.words[first - 1][0].isupper():
+        return []  # the end of a name, as in "Read the Docs"
     words = [tree.words[token] for token in phrase]
     if any(words.count(left) != words.count(right) for left, right in _BRACKETS):
         return []

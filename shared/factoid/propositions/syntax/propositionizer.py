@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from factoid.forks import Exclusion, at_work
-from factoid.propositions.syntax.clauses import split_clauses
+from factoid.propositions.syntax.clauses import limits_what_follows, split_clauses
 from factoid.propositions.syntax.dangling import begins_bare, begins_with_pronoun, refers_back
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import (
@@ -25,7 +25,7 @@ from factoid.propositions.syntax.tree import SUBJECT, VERB, Tree, load_parser, t
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 16  # raise when the same text may give other propositions
+VERSION = 17  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r";\s+")
 _COLON = re.compile(r":\s")  # what follows mostly says what stands before it
@@ -151,6 +151,8 @@ def _name_what_they_mean(parts: Sequence[Tree], discourse: Discourse) -> bool:
     """Return whether each part of a sentence can be understood without those before it."""
     reader = deepcopy(discourse)
     if begins_with_pronoun(parts[0], reader.read(parts[0]).keys()):
+        return False
+    if limits_what_follows(parts[0]):
         return False
     for part in parts[1:]:
         written = reader.read(part).keys()

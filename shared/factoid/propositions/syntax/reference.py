@@ -28,7 +28,7 @@ from factoid.propositions.syntax.headings import (
     is_name,
 )
 from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.phrases import is_quoted
+from factoid.propositions.syntax.phrases import is_quoted, is_set_off
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, load_parser, tokenize
 
@@ -75,6 +75,8 @@ _POINTERS = frozenset(
 )
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _OPEN_QUESTION = frozenset("whether if how what why".split())
+_SPEECH = re.compile(r"[,?!][\"”]")  # "I see," said Anna: a story, in which pronouns change
+_LONGEST_ABBREVIATION = 5  # letters; a longer heading in capitals may be any words
 _SOMEBODY = re.compile(r"\b(?:he|she|his|him|her)\b", re.IGNORECASE)
 _NAMED_THINGS = LEXICON["landmarks"] | LEXICON["organisations"]
 # "The tyre touches the rim, but it is wrong": it is what was said before.
@@ -218,10 +220,14 @@ class Discourse:
                 return None  # "A member … they": one person
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
+        if tree.words[-1] == ":" and not entity.proper:
+            return None  # "They are applied in this order:", of what stands below
         if pronoun == "it" and head != tree.root and tree.lower[head] in _EVENT_VERBS:
             return None  # "Anna could move, but it would result in costs"
-        if possessive and not entity.proper and _holds_others(entity.name):
-            return None  # "The price of the ticket …. Its …"
+        if not entity.proper and _holds_others(entity.name):
+            return None  # "The price of the ticket …. It …"
+        if possessive and re.search(r"['’]s\b", entity.name):
+            return None  # "Anna's lamp is red. Its …"
         self.learned[entity.name.casefold()] = EntityKind(pronoun)
         if not possessive:
             return Mention(entity.name, entity.name)
@@ -241,6 +247,8 @@ class Discourse:
         return has_them and not tree.has_word(verbs, LEXICON["give"])
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
+        if _SPEECH.search(self.text):
+            return None
         known = self.people.get(who)
         candidate = None
         if self.subject and self.subject.proper and self.subject.kind.fits(who):
@@ -248,6 +256,8 @@ class Discourse:
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
         heading = self.headings.named_by(who)
+        if heading and not is_noun_phrase(heading.name):
+            heading = None  # "Acme welcomes Anna Berg as director"
         if (
             heading
             and heading.kind is EntityKind.UNKNOWN
@@ -261,6 +271,8 @@ class Discourse:
         # So far only things were spoken of, as in "Recognition came slowly."
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in THINGS
         entity = known or candidate
+        if entity and not self._is_full_name(entity.name):
+            return None  # "Jo waved. He …": a first name alone may be anybody's
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
             kinds = {entity_kind(tree.words[token]) for token in proper}
@@ -269,6 +281,11 @@ class Discourse:
         if entity:
             self.people[who] = entity
         return entity
+
+    def _is_full_name(self, name: str) -> bool:
+        """Return whether a name has several parts, titles apart, or a heading holds it."""
+        parts = [part for part in name.split() if part.lower().strip(".") not in HONORIFICS]
+        return len(parts) > 1 or any(name in heading.name for heading in self.headings.path)
 
     def _thing(self, pronoun: str, tree: Tree, before: list[int]) -> Entity | None:
         if self.subject is None:
@@ -287,6 +304,9 @@ class Discourse:
                 or len(heading.name.split()) > _SHORT
                 or not is_noun_phrase(heading.name)
             ):
+                return None
+            is_shouted = heading.name.isupper() and len(heading.name) > _LONGEST_ABBREVIATION
+            if is_shouted and heading.name not in self.text:
                 return None
             return Entity(heading.name, heading.kind, proper=True)
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
@@ -468,6 +488,11 @@ class Discourse:
                 self.objects |= many
                 self.object |= not many
 
+        for thing in tree.subtree(head):
+            is_behind = thing > head and tree.deps[thing] in ("obl", "obl:agent", "nmod")
+            if is_behind and tree.tags[thing] == "NNS":
+                self.objects = True  # "The rules result in lists. They …"
+
         for person in tree.subtree(head):
             is_person = tree.lower[person].removesuffix("s") in PEOPLE | _PLURAL_PEOPLE
             if tree.tags[person] == "NNS" and is_person and tree.deps[person] not in _SUBJECT:
@@ -523,6 +548,9 @@ class Discourse:
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
         asides = [child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES]
+        for child in asides:
+            if tree.deps[child] == "appos" and not is_set_off(tree, child):
+                return None  # "The town SRE guide": a name of several words that was torn
         left_out = {child for child in asides if tree.words[child] != "-"}
         aside = tree.bracketed()
         closing = max(aside, default=-1)
@@ -787,6 +815,8 @@ def is_noun_phrase(heading: str) -> bool:
         return False
     if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
+    if not any(map(str.isalnum, words[0])):
+        return False  # "☐ Pay the bill"
     if len(words) == 1:
         return _is_nominal(heading.lower()) or not heading.isalpha()
     if is_name(heading):

@@ -46,6 +46,7 @@ from benchmarks.real_files.tables import Row, csv_rows, is_named, rows_of
 from benchmarks.records import indexed_by_id, texts_of
 from factoid import Document, SyntaxPropositionizer, Unit, split_passages
 from factoid.errors import FactoidError
+from factoid.files.encodings import decode
 from factoid.files.readers import TABLE_ENDINGS, find_files, read_file
 from factoid.propositions import decompose
 from factoid.split import split_sentences
@@ -115,7 +116,8 @@ def measure(paths: Sequence[Path], propositionizer: SyntaxPropositionizer) -> Co
             if markup == "markdown":
                 _count_rows(counts, path, rows_of(source), texts)
         if path.suffix.lower() in TABLE_ENDINGS:
-            _count_rows(counts, path, csv_rows(path.read_text(encoding="utf-8-sig")), propositions)
+            text = decode(path.read_bytes(), str(path))
+            _count_rows(counts, path, csv_rows(text), propositions)
     return counts
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factoid import split_passages
 from factoid.errors import UnreadableFileError
 from factoid.files.limits import ReadLimits
 from factoid.files.readers import read_file
@@ -122,6 +123,21 @@ def test_a_title_of_a_row_is_its_own(tmp_path):
     content = "Ships,,\ntitle,text,year\nVasa,It sank.,1628\n"
     (document,) = read_file(write(tmp_path / "a.csv", content))
     assert (document.title, document.text, document.metadata["year"]) == ("Vasa", "It sank.", 1628)
+
+
+def test_a_long_row_keeps_its_short_cells_together(tmp_path):
+    plot = " ".join(f"The ship number {number} left the old harbour." for number in range(30))
+    content = (
+        f'Year,Name,Captain,Plot,Place\n1628,Vasa,Hans,"{plot}",Oslo\n1630,Ara,Nils,It sank.,Rome\n'
+    )
+    long, short = read_file(write(tmp_path / "a.csv", content))
+    assert (long.title, short.title) == ("Vasa", "")
+    passages = split_passages(long)
+    assert passages[0].text == "Year: 1628\nName: Vasa\nCaptain: Hans"
+    assert {passage.title for passage in passages} == {"Vasa"}
+    assert [passage.text for passage in split_passages(short)] == [
+        "Year: 1630\nName: Ara\nCaptain: Nils\nPlot: It sank.\nPlace: Rome"
+    ]
 
 
 def test_tabs_are_tried_first_in_tsv(tmp_path):

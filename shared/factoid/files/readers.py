@@ -39,7 +39,7 @@ from factoid.files.lines import (
     visible_files,
 )
 from factoid.files.parquet import unpack
-from factoid.files.tables import TEXT_FIELDS, read_rows, row_text
+from factoid.files.tables import TEXT_FIELDS, read_rows, row_text, row_title
 from factoid.files.timed import (
     LOG_ENDING,
     SUBTITLE_ENDINGS,
@@ -299,11 +299,14 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]
             if number := _NUMBER.fullmatch(record[name]):
                 record[name] = float(number[0]) if number[1] else int(number[0])
         text_name = next((name for name in TEXT_FIELDS if name in row.columns), None)
-        record = (
-            {text_name: ""} | record if text_name else {"text": row_text(row), "metadata": record}
-        )
-        if row.title and "title" not in row.cells:
-            record["title"] = row.title
+        title = row.title
+        if text_name is None:
+            record = {"text": row_text(row), "metadata": record}
+            title = row_title(row)
+        else:
+            record = {text_name: ""} | record
+        if title and "title" not in row.cells:
+            record["title"] = title
         yield row.place, record
 
 

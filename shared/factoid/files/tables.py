@@ -25,6 +25,8 @@ _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 _RETURN = re.compile(r"(?<=\r)(?!\n)")  # old line ends; within quotes a reader joins what this cuts
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
+_LONG = 40  # words; longer cells are texts
+_NAMING = ("title", "name", "subject", "headline", "question")  # columns whose cells name a row
 _SAMPLE_ROWS = 100
 _SAMPLE_CHARACTERS = 1_000_000
 _MOST_TITLES = 10  # rows above the header
@@ -124,9 +126,11 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 def row_text(row: TableRow) -> str:
     """Return a row as lines of "name: cell".
 
-    A first cell without a name, which names the row, stands alone, and so does a note.
+    A first cell without a name, which names the row, stands alone, and so does a note. A long cell
+    is a paragraph of its own, so that the short ones before it come into one passage.
     """
     lines: list[str] = []
+    follows_long = False
     if len(row.cells) == 1 and not row.unnamed.isdisjoint(row.cells):
         return next(iter(row.cells.values()))
     for name, cell in row.cells.items():
@@ -136,11 +140,31 @@ def row_text(row: TableRow) -> str:
             and not _NUMBER.fullmatch(cell)
             and not _LABEL_END.search(cell)
         )
-        if names_row:
-            lines.append(cell)
-        else:
-            lines.append(f"{name}: {cell}")
+        line = cell if names_row else f"{name}: {cell}"
+        is_long = _is_long(cell)
+        if lines and (is_long or follows_long):
+            line = f"\n{line}"
+        lines.append(line)
+        follows_long = is_long
     return "\n".join(lines)
+
+
+def row_title(row: TableRow) -> str:
+    """Return the title of a row: what stands above its table, or the cell that names the row.
+
+    A short row is a passage that holds its name. Of one with a long cell the other passages need it
+    as a title.
+    """
+    if row.title or not any(map(_is_long, row.cells.values())):
+        return row.title
+    for name, cell in row.cells.items():
+        if name.casefold() in _NAMING and not _is_long(cell):
+            return cell
+    return ""
+
+
+def _is_long(cell: str) -> bool:
+    return len(cell.split()) > _LONG
 
 
 class _Lines:

@@ -80,6 +80,8 @@ def test_a_phrase_of_time_in_front_is_kept_with_both_verbs() -> None:
 
 
 MISREAD = [
+    "Handles quotes properly and understands cancelled characters.",
+    "A handy way to get a free key is Let's Encrypt, a free, fast, and open house of old keys.",
     "All old lamps of Bergen use clean oil, but remember that guests can bring their own lamps.",
     "When a lamp or a pump is taken from Anna Berg, order a new one for the hall of the town.",
     "Acme Brothers, with the help of the town, repairs, cleans, and sells a single old lamp.",

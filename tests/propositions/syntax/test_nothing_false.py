@@ -446,3 +446,8 @@ def test_a_heading_in_capitals_is_no_name() -> None:
 )
 def test_a_pronoun_that_may_mean_another_noun_stays(text: str) -> None:
     assert facts(text)[-1] == text.split(". ")[1]
+
+
+def test_a_title_about_something_is_not_what_it_is_about() -> None:
+    text = "It is a fast and simple system of lamps for the old houses of the town."
+    assert facts(text, title="Self-assessment for Acme") == [text]

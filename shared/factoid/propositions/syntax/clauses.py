@@ -107,6 +107,11 @@ _TIMES = frozenset({"when", "once", "where"})  # of what has happened, they limi
 _LEADING_TAGS = ("DT", "PRP", "PRP$", "EX", "RB", "JJ", "IN", "NNP", "VBG", "CD")
 _FINITE_OR_BASE = ("VB", "VBD", "VBP", "VBZ", "MD")
 _ARROWS = ("->", "=>", "→", "⇒")
+# Verbs with which references describe a function: "Returns lists and …".
+_DESCRIBING = frozenset(
+    "adds checks converts creates gets handles makes parses reads removes returns sends sets takes "
+    "writes".split()
+)
 _ORDERS = frozenset("remember note see consider make keep check try".split())
 _NO_SOMETHING = ("it", "there", "this", "that")  # subjects that name nothing
 
@@ -953,6 +958,10 @@ def split_clauses(
     doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
     doubtful |= tree.lower[:2] == ["the", "reason"]  # "The reason it is red, and the reason …"
     doubtful |= tree.lower[0] in ("whether", "how", "why")  # a clause is the subject
+    subject = tree.subjects[tree.root]
+    is_verb = tree.tags[0] == "NNS" and tree.tags[tree.root] == "VBZ"
+    is_verb |= tree.lower[0] in _DESCRIBING
+    doubtful |= is_verb and subject == 0  # "Handles quotes well and understands brackets"
     doubtful |= tree.words[-1] == ":"  # what is meant stands below
     doubtful |= tree.words[-1] == "?" or any(arrow in tree.source for arrow in _ARROWS)
     is_split = len(splitter.statements) > 1

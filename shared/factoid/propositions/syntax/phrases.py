@@ -102,8 +102,11 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         if is_left_out and not tree.tags[token].startswith(("RB", "CC")):
             return []  # "King David I of Scotland", without the number
     first = phrase[0]
-    if tree.tags[first] == "DT" and first > 1 and tree.words[first - 1][0].isupper():
+    before = tree.words[first - 1] if first else ""
+    if tree.tags[first] == "DT" and first > 1 and before[0].isupper():
         return []  # the end of a name, as in "Read the Docs"
+    if before in ("'s", "’s") and tree.words[first][0].isupper():
+        return []  # likewise "Let's Encrypt"
     words = [tree.words[token] for token in phrase]
     if any(words.count(left) != words.count(right) for left, right in _BRACKETS):
         return []

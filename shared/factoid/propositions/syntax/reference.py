@@ -305,6 +305,8 @@ class Discourse:
                 or not is_noun_phrase(heading.name)
             ):
                 return None
+            if not _PREPOSITIONS.isdisjoint(heading.name.lower().split()):
+                return None  # "Notes for Acme"
             is_shouted = heading.name.isupper() and len(heading.name) > _LONGEST_ABBREVIATION
             if is_shouted and heading.name not in self.text:
                 return None

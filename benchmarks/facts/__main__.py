@@ -11,9 +11,11 @@ sentence with its facts, by a checksum, since texts of others are not to be copi
 which other facts are made is unjudged. Facts are counted in the first sample only, pronouns in
 both.
 
-A fact is true if a reader of the document agrees that the sentence says it, and false if it says
-something else, or nothing that one can understand; a fact that reads badly, but is understood as
-meant, is true.
+A fact is true (T) if a reader of the document agrees that the sentence says it, and false (F) if it
+says something else; a fact that reads badly, but is understood as meant, is true. From the 19th
+sample on, two further letters tell what earlier ones counted as false or true: a fact has lost its
+scope (L) if it holds only under what the other part of the sentence says, and is unclear (U) if
+its subject or object is understood only from the other part, or from the sentence before.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from factoid.units import Unit
 
 _JUDGEMENTS = Path(__file__).parent / "judgements.tsv"
 _ENDINGS = frozenset({".md", ".mdx", ".markdown", ".rst", ".txt"})
+_NOT_TRUE = {"F": "false", "L": "without their scope", "U": "unclear alone"}
 _PRONOUNS = frozenset("he his she her it its they their".split())
 
 
@@ -153,8 +156,8 @@ def _order(text: str, seed: int) -> str:
 
 
 def read_judgements() -> dict[str, list[str]]:
-    """Return the judgements by key: a letter for each fact (T or F), one for each pronoun, and why
-    one is false.
+    """Return the judgements by key: a letter for each fact, one for each pronoun, and why one is
+    false.
     """
     if not _JUDGEMENTS.exists():
         return {}
@@ -199,10 +202,12 @@ def count_verdicts(
             total["unjudged"] += 1
         else:
             facts, pronouns, *_ = [*judgement, ""]
-            verdict = "false" if "F" in facts + pronouns else "true"
+            verdict = "true" if set(facts + pronouns) == {"T"} else "false"
             if with_facts:
                 total["facts"] += len(facts)
                 total["true facts"] += facts.count("T")
+                for letter, name in _NOT_TRUE.items():
+                    total[name] += facts.count(letter)
             total["pronouns"] += len(pronouns)
             total["true pronouns"] += pronouns.count("T")
         if show_which in ("all", verdict):
@@ -245,6 +250,8 @@ def main() -> None:
     share = 100 * total["changed"] / total["read"]
     print(f"\n{total['changed']} of {total['read']} sentences were changed: {share:.1f} %")
     print(f"{total['sentences']} sentences drawn, {total['unjudged']} of all unjudged")
+    for name in _NOT_TRUE.values():
+        print(f"{total[name]} of {total['facts']} facts are {name}")
     for what in ("facts", "pronouns"):
         if total[what]:
             right = total[f"true {what}"]

@@ -100,9 +100,10 @@ def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) 
     """Read the text of a PDF as a layout.
 
     It has the places of its words, its ruled tables, and headings by their font size. Text is in
-    the order in which the PDF draws it. The first row of a table is its header if it holds no
-    number. For scans, for tables without rules and for difficult layouts, use a layout service and
-    `read_layout`.
+    the order in which the PDF draws it; but of two columns of prose that are drawn line by line in
+    turn, the left one comes first, and a table comes before the first paragraph that begins below
+    its top. The first row of a table is its header if it holds no number. For scans, for tables
+    without rules and for difficult layouts, use a layout service and `read_layout`.
 
     Raises:
         MissingDependencyError: pdfplumber is not installed.
@@ -261,7 +262,7 @@ def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
 
 
 def _in_columns(lines: Iterable[list[_Word]], width: float) -> list[list[_Word]]:
-    """Return lines column by column.
+    """Return lines in the order in which they are drawn, but two columns of prose one by one.
 
     A page may draw the lines of two columns in turn, each on one height.
     """

@@ -5,7 +5,7 @@ A small tree, parsed from dicts, and evaluated on an index of the metadata in SQ
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter, to_condition
-from factoid.filters.sql import harmless_rows, judges_kinds, passing_rows, says_kinds
+from factoid.filters.sql import excluded_by_kind, judges_kinds, passing_rows, says_kinds
 from factoid.filters.tree import (
     CONDITIONS,
     All,
@@ -33,8 +33,8 @@ __all__ = [
     "Not",
     "Operator",
     "Tree",
+    "excluded_by_kind",
     "field_rows",
-    "harmless_rows",
     "judges_kinds",
     "matches",
     "parse_filter",

@@ -71,11 +71,13 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
     return np.flatnonzero(_Index(connection, size).passing(tree))
 
 
-def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded: Rows) -> Rows:
-    """Return the excluded rows of `metadata` that would pass for a passage.
+def excluded_by_kind(connection: sqlite3.Connection, condition: Condition, excluded: Rows) -> Rows:
+    """Return the excluded rows of `metadata` that would pass for a passage, ascending.
 
-    They come in ascending order. With them a unit leaves its passage open: the filter excludes its
-    kind, and not its content.
+    They are excluded by the kind of their unit alone:
+
+        {"granularity": "passage"}   excludes {"granularity": "sentence", "tenant": "A"} by its kind
+        {"tenant": "B"}              excludes it by its content
     """
     if not callable(condition):
         judged = as_of_passage(condition)
@@ -86,7 +88,7 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
         "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
         [json.dumps(excluded.tolist())],
     )
-    harmless = []
+    by_kind = []
     for row, text in rows:
         metadata = _metadata(text)
         content = {}
@@ -94,8 +96,8 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
             if key not in KIND:
                 content[key] = value
         if len(content) < len(metadata) and condition(content | PASSAGE):
-            harmless.append(row)
-    return np.array(harmless, np.int64)
+            by_kind.append(row)
+    return np.array(by_kind, np.int64)
 
 
 def judges_kinds(connection: sqlite3.Connection, condition: Condition) -> bool:

@@ -1,4 +1,7 @@
-"""Find complete sentences of a growing answer, and those that claim something."""
+"""Split a growing answer into sentences.
+
+A sentence is returned once the next one begins. Some claim nothing, and need no citation.
+"""
 
 from __future__ import annotations
 

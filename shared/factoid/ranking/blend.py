@@ -42,7 +42,7 @@ from factoid.ranking.candidates import (
     passages_of_channels,
     passages_of_index,
 )
-from factoid.ranking.channels import PlannedChannel, Weights, plan_channels
+from factoid.ranking.channels import ChannelPlan, Weights, plan_channels
 from factoid.ranking.columns import Grouping, Ids, View
 from factoid.ranking.ranked_parents import LEXICAL, MATCHES, Parents, RankedParent, Scored, sort_key
 from factoid.ranking.scale import Scale
@@ -52,9 +52,6 @@ from factoid.vectors.matrix import best_first, largest
 from factoid.vectors.vector_index import membership
 
 _WIDER = 4  # times as many passages, where the best ones are of too few documents
-# The place, among channels and best scores by channel, of the passages themselves, if they count:
-# `plan_channels` puts them last.
-_CONTEXT = -1
 
 
 class _Channel(NamedTuple):
@@ -65,6 +62,15 @@ class _Channel(NamedTuple):
     gives_matches: bool  # its units may be matches
     units: Grouping  # by passage
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
+
+
+class _UnitsOfParents(NamedTuple):
+    """Units of one channel in some parents: for each unit its parent, position and score."""
+
+    view: View
+    parent_numbers: Ids  # in the order of the parents that were asked for
+    positions: Ids  # in the view's columns
+    scores: Vectors
 
 
 def best_parents(
@@ -107,8 +113,8 @@ def best_parents(
     if lexical is not None:
         lexical_weight = weights.lexical
     plan = plan_channels(views, passages, weights.passage, 1 - lexical_weight, closed)
-    is_blended = lexical is not None or len(plan) > 1
-    is_exhaustive = all(channel.view.is_small() for channel in plan)
+    is_blended = lexical is not None or len(plan.channels) > 1
+    is_exhaustive = all(channel.view.is_small() for channel in plan.channels)
 
     # -- Candidates: the passages that are ranked --
     if is_exhaustive or is_blended:
@@ -116,13 +122,13 @@ def best_parents(
         if not len(allowed.rows):
             return [[] for _ in queries]
         if is_exhaustive:
-            batches = all_passages(plan, allowed, queries)
+            batches = all_passages(plan.channels, allowed, queries)
         else:
-            batches = passages_of_channels(plan, allowed, queries, k)
+            batches = passages_of_channels(plan.channels, allowed, queries, k)
     elif parents == "unit":
         return nearest_units(views[0], queries, k)
     else:  # the only index finds the best by itself
-        batches = passages_of_index(plan[0], queries, k, parents)
+        batches = passages_of_index(plan.channels[0], queries, k, parents)
 
     results: list[list[RankedParent]] = []
     for batch in batches:
@@ -138,7 +144,14 @@ def best_parents(
 
         # -- Ranking: of the parents, by the weighted sum of the channels --
         ranking = _Ranking(
-            channels, best_scores, batch.passage_rows, batch.queries, parents, k, closed
+            channels=channels,
+            context_place=plan.context_place,
+            best_scores=best_scores,
+            passage_rows=batch.passage_rows,
+            queries=batch.queries,
+            parents=parents,
+            k=k,
+            closed=closed,
         )
         for number in range(len(batch.queries)):
             words_of_query = None
@@ -152,7 +165,7 @@ def best_parents(
 
 
 def _scores(
-    plan: Sequence[PlannedChannel], batch: Batch, *, is_exhaustive: bool
+    plan: ChannelPlan, batch: Batch, *, is_exhaustive: bool
 ) -> tuple[list[_Channel], Vectors]:
     """Score the units of the passages of a batch in each channel.
 
@@ -161,10 +174,11 @@ def _scores(
         Shape: (channels, queries, passages).
     """
     passage_rows = batch.passage_rows
-    shape = (len(plan), len(batch.queries), len(passage_rows))
+    shape = (len(plan.channels), len(batch.queries), len(passage_rows))
     best_scores = np.full(shape, np.nan, np.float32)
     channels = []
-    for channel, best in zip(plan, best_scores, strict=True):  # `best` is filled in place
+    # `best` is filled in place
+    for channel, best in zip(plan.channels, best_scores, strict=True):
         view = channel.view
         if is_exhaustive:
             units = view.units.within(passage_rows)  # grouped once for all batches
@@ -187,7 +201,8 @@ def _scores(
 class _Ranking:
     """Ranks passages, or the documents or units that they belong to or hold."""
 
-    channels: Sequence[_Channel]  # in the order of `plan_channels`
+    channels: Sequence[_Channel]
+    context_place: int | None  # as in `ChannelPlan`: in `channels` and in `best_scores`
     # those in each passage, NaN where there is none. Shape: (channels, queries, passages)
     best_scores: Vectors
     passage_rows: Ids  # ascending
@@ -248,10 +263,11 @@ class _Ranking:
         passages = _firsts(self._documents[at], self.passage_rows[at], totals[at])
         if len(passages) == len(best):
             return passages
-        for view, which, positions, scores in self._units(number, best):
-            passage_rows = view.columns.passages[positions]
+        for units in self._units(number, best):
+            passage_rows = units.view.columns.passages[units.positions]
             at = np.flatnonzero(~membership(passage_rows, closed))
-            passages = _firsts(chosen[which[at]], passage_rows[at], scores[at]) | passages
+            documents = chosen[units.parent_numbers[at]]
+            passages = _firsts(documents, passage_rows[at], units.scores[at]) | passages
         return passages
 
     @cached_property
@@ -281,8 +297,8 @@ class _Ranking:
 
         A passage may lack units of a granularity, or a vector of its own.
         """
-        if self._has_context and self.channels[_CONTEXT].weight:
-            best_scores = _with_passage_as_unit(best_scores)
+        if self.context_place is not None and self.channels[self.context_place].weight:
+            best_scores = _with_passage_as_unit(best_scores, best_scores[self.context_place])
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         is_known = ~np.isnan(best_scores)
         if is_known.all():
@@ -303,18 +319,13 @@ class _Ranking:
             best_scores: Those in the passage of each unit. Shape: (channels, units).
         """
         weights = [channel.weight for channel in self.channels]
-        if not self._has_context:
+        if self.context_place is None:
             return np.asarray(sum(weights) * scores)
-        *unit_weights, passage_weight = weights
-        passage_scores = best_scores[_CONTEXT]
+        passage_weight = weights.pop(self.context_place)
+        passage_scores = best_scores[self.context_place]
         # Where the passage has no vector, the unit has its weight, too.
         passage_scores = np.where(np.isnan(passage_scores), scores, passage_scores)
-        return np.asarray(sum(unit_weights) * scores + passage_weight * passage_scores)
-
-    @property
-    def _has_context(self) -> bool:
-        """Whether the passages themselves count; with a filter they may be a channel of matches."""
-        return self.channels[_CONTEXT].view.granularity is Granularity.PASSAGE
+        return np.asarray(sum(weights) * scores + passage_weight * passage_scores)
 
     def _order(self, totals: Vectors) -> Ids:
         """Return at least the k best passages, best first, or all if there are fewer.
@@ -334,49 +345,47 @@ class _Ranking:
                 return best_passages[best_first(totals[best_passages], documents)]
             count *= _WIDER
 
-    def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
-        """Yield the units of some parents that may be found, one channel at a time.
-
-        Each time these are the view, and for each unit the number of its parent in `best`, its
-        position in the view's columns, and its score.
-        """
+    def _units(self, number: int, best: Ids) -> Iterator[_UnitsOfParents]:
+        """Yield the units of some parents that may be found, one channel at a time."""
         for channel in self.channels:
             if not channel.gives_matches:
                 continue
             view = channel.view
             if self.parents == "document":  # some may be in passages that were not found
                 groups = view.columns.by(self.parents)
-                places, which = groups.find(self._documents[best])
+                places, parent_numbers = groups.find(self._documents[best])
                 positions = groups.positions[places]
                 if view.allowed is not None:
                     is_allowed = view.allowed[positions]
                     positions = positions[is_allowed]
-                    which = which[is_allowed]
+                    parent_numbers = parent_numbers[is_allowed]
                 [scores] = view.scores(self.queries[number : number + 1], positions)
             else:
-                places, which = channel.units.find(self.passage_rows[best])
+                places, parent_numbers = channel.units.find(self.passage_rows[best])
                 positions = channel.units.positions[places]
                 scores = channel.scores[number, places]
-            yield view, which, positions, scores
+            yield _UnitsOfParents(view, parent_numbers, positions, scores)
 
     def _matches(self, number: int, best: Ids) -> list[tuple[Scored, ...]]:
         """Return the best units of each of some parents; equal ones by row."""
         columns = []
-        for view, which, positions, scores in self._units(number, best):
-            columns.append((which, view.columns.rows[positions], scores))
-        which, rows, scores = map(np.concatenate, zip(*columns, strict=True))
+        for units in self._units(number, best):
+            columns.append(
+                (units.parent_numbers, units.view.columns.rows[units.positions], units.scores)
+            )
+        parent_numbers, rows, scores = map(np.concatenate, zip(*columns, strict=True))
         if len(columns) > 1:
             # A passage without finer units stands for them (`store/indexes/compared.py`): it may be
             # in the views of several granularities, everywhere with the same score.
-            _, first = np.unique(np.stack([which, rows]), axis=1, return_index=True)
-            which = which[first]
+            _, first = np.unique(np.stack([parent_numbers, rows]), axis=1, return_index=True)
+            parent_numbers = parent_numbers[first]
             rows = rows[first]
             scores = scores[first]
-        order = np.lexsort((rows, -scores, which))
-        places, ends = _first_of_groups(which[order], len(best), MATCHES)
+        order = np.lexsort((rows, -scores, parent_numbers))
+        places, ends = _first_of_groups(parent_numbers[order], len(best), MATCHES)
         order = order[places]
-        units = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
-        return [tuple(units[start:end]) for start, end in pairwise([0, *ends.tolist()])]
+        matches = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
+        return [tuple(matches[start:end]) for start, end in pairwise([0, *ends.tolist()])]
 
     def _best_units(
         self, number: int, best: Ids, best_scores: Vectors, words: Vectors, lexical_weight: float
@@ -387,16 +396,16 @@ class _Ranking:
         """
         # By row: a passage without finer units stands for them, and may be in several views.
         ranked: dict[int, RankedParent] = {}
-        for view, which, positions, scores in self._units(number, best):
-            rows = view.columns.rows[positions]
-            passages = best[which]
-            by_vectors = self._scores_of_units(scores, best_scores[:, passages])
+        for units in self._units(number, best):
+            rows = units.view.columns.rows[units.positions]
+            passages = best[units.parent_numbers]
+            by_vectors = self._scores_of_units(units.scores, best_scores[:, passages])
             totals = by_vectors + lexical_weight * words[passages]
-            names = [str(view.granularity)]
-            columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], scores]
-            if self._has_context:
+            names = [str(units.view.granularity)]
+            columns: list[np.ndarray[Any, Any]] = [rows, totals, words[passages], units.scores]
+            if self.context_place is not None:
                 names.append(str(Granularity.PASSAGE))
-                columns.append(best_scores[_CONTEXT, passages])
+                columns.append(best_scores[self.context_place, passages])
             order = best_first(totals, rows)[: self.k]
             ordered = [column[order].tolist() for column in columns]
             for row, total, word_score, *values in zip(*ordered, strict=True):
@@ -408,12 +417,12 @@ class _Ranking:
         return sorted(ranked.values(), key=sort_key)[: self.k]
 
 
-def _with_passage_as_unit(best_scores: Vectors) -> Vectors:
+def _with_passage_as_unit(best_scores: Vectors, passage_scores: Vectors) -> Vectors:
     """Return the best scores where a passage is one of its own units.
 
-    What is not known stays so.
+    What is not known stays so. Shapes: (channels, passages) and (passages,) to the first.
     """
-    nearest = np.fmax(best_scores, best_scores[_CONTEXT])
+    nearest = np.fmax(best_scores, passage_scores)
     return np.asarray(np.where(np.isnan(best_scores), np.nan, nearest))
 
 

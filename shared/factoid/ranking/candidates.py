@@ -71,11 +71,11 @@ class Batch(NamedTuple):
 
 
 def all_passages(
-    plan: Sequence[PlannedChannel], allowed: AllowedPassages, queries: Vectors
+    channels: Sequence[PlannedChannel], allowed: AllowedPassages, queries: Vectors
 ) -> Iterator[Batch]:
     """Yield queries, as many as are scored in memory at once, with all passages."""
     words = allowed.words
-    units = sum(len(channel.view.columns) for channel in plan)
+    units = sum(len(channel.view.columns) for channel in channels)
     step = max(1, _SCORES // units)
     for start in range(0, len(queries), step):
         numbers = range(start, min(start + step, len(queries)))
@@ -86,12 +86,12 @@ def all_passages(
 
 
 def passages_of_channels(
-    plan: Sequence[PlannedChannel], allowed: AllowedPassages, queries: Vectors, k: int
+    channels: Sequence[PlannedChannel], allowed: AllowedPassages, queries: Vectors, k: int
 ) -> Iterator[Batch]:
     """Yield each query with the passages that the indexes of the channels find for it."""
     width = _width(k)
     by_index = []
-    for channel in plan:
+    for channel in channels:
         by_index.append(channel.view.passages(queries, width, "passage", is_only_channel=False))
     for number, passages_of_query in enumerate(zip(*by_index, strict=True)):
         by_channel = list(passages_of_query)

@@ -55,24 +55,31 @@ class PlannedChannel(NamedTuple):
     gives_matches: bool  # its units may be matches
 
 
+class ChannelPlan(NamedTuple):
+    """The channels of vectors of a search."""
+
+    channels: list[PlannedChannel]
+    context_place: int | None  # of the context among the channels; None if there is none
+
+
 def plan_channels(
     views: Sequence[View],
     passages: View | None,
     alpha: float,
     dense_weight: float,
     closed: Ids | None,
-) -> list[PlannedChannel]:
-    """Return the channels of vectors, that of passages last.
+) -> ChannelPlan:
+    """Return the channels of vectors.
 
     A plan with a filter, for passages and propositions:
 
-        channel        units                                weight        gives matches
-        propositions   those that pass                      1 - α         yes
-        passages       those that pass                      0             yes
-        passages       all over units that pass, not closed α             no
+        channel                 units                                weight  gives matches
+        propositions            those that pass                      1 - α   yes
+        passages                those that pass                      0       yes
+        passages (the context)  all over units that pass, not closed α       no
 
-    The second is left out where passages are not compared. Without a filter the last two are one.
-    The weights are shares of `dense_weight`.
+    The second is left out where passages are not compared. Without a filter the last two are one,
+    which is the context and gives matches. The weights are shares of `dense_weight`.
 
     Args:
         views: The compared granularities.
@@ -94,25 +101,26 @@ def plan_channels(
         context_weight = alpha
         if not finer:
             context_weight = 1.0
-    plan = []
+    channels = []
     for view in finer:
-        plan.append(PlannedChannel(view, dense_weight * (1 - context_weight) / len(finer), True))
+        weight = dense_weight * (1 - context_weight) / len(finer)
+        channels.append(PlannedChannel(view, weight, True))
     if context is None:
-        return plan
+        return ChannelPlan(channels, context_place=None)
     context_gives_matches = compares_passages
     if has_filter:
         if compares_passages:
             # The passages that may be matches are a channel of weight 0. The one below scores the
             # passages of all units that may be matches, and gives none itself.
-            plan.append(PlannedChannel(context, 0.0, True))
+            channels.append(PlannedChannel(context, 0.0, True))
             context_gives_matches = False
         mask = np.zeros(len(context.columns), np.bool_)
         groups = context.columns.by("passage")
         places, _ = groups.find(without(passages_of(views), closed))
         mask[groups.positions[places]] = True
         context = replace(context, allowed=mask)
-    plan.append(PlannedChannel(context, dense_weight * context_weight, context_gives_matches))
-    return plan
+    channels.append(PlannedChannel(context, dense_weight * context_weight, context_gives_matches))
+    return ChannelPlan(channels, context_place=len(channels) - 1)
 
 
 def passages_of(views: Sequence[View]) -> Ids:

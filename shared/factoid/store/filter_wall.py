@@ -2,13 +2,14 @@
 
 That holds for hits, parents, neighbours and parts of a score. A unit passes a filter by its own
 metadata. A passage is open if it and all units under it pass; a document, if it and all of its
-units do. Only what is open may be returned as a whole, compared or read: the text of a passage
-holds that of its units. A unit that only its kind excludes, as in `{"granularity": "passage"}`,
-leaves its passage open.
+units do. All others are closed. Only what is open may be returned as a whole, compared or read: the
+text of a passage holds that of its units. A unit that only its kind excludes leaves its passage
+open.
 
-For example, a passage of everybody holds a sentence of tenant A and one of tenant B. Behind
-`{"tenant": {"$ne": "B"}}` it is closed, since its text holds the sentence of B; a search returns
-the sentence of A in its place.
+For example, a passage of everybody has a sentence of tenant A and one of tenant B:
+
+    {"tenant": {"$ne": "B"}}     closed: its text holds the sentence of B; that of A is returned
+    {"granularity": "passage"}   open: the sentences fail for what they are, not for what they say
 
 Mostly all units of a document have the same metadata, so only passages over units with other
 metadata need a look. They are held in memory, as an index of their own, and follow the database as
@@ -22,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from factoid.filters import Condition, harmless_rows, judges_kinds, matches, passing_rows
+from factoid.filters import Condition, excluded_by_kind, judges_kinds, matches, passing_rows
 from factoid.metadata import WINDOW
 from factoid.ranking.columns import Columns, Ids, Mask
 from factoid.store.database.snapshot import Snapshot
@@ -40,9 +41,8 @@ class Wall:
     condition: Condition
     key: str | None  # of a filter that may be remembered
     passing: Ids  # the rows of metadata that pass, ascending
-    # The rows of closed passages, which may not be shown whole: every one whose units pass in part.
-    # One none of whose units pass may be missing: it fails itself, and no unit that passes leads a
-    # search to it.
+    # The rows of closed passages, ascending: all that pass themselves or have a unit that passes.
+    # Others may be missing, since nothing that passes leads a search to them.
     closed: Ids
 
     @classmethod
@@ -67,9 +67,10 @@ class Wall:
         passing = passing_rows(snapshot.connection, condition)
         closed = _closed(snapshot, condition, passing, varied)
         if judges_kinds(snapshot.connection, condition) and snapshot.has_units_of_passages:
-            # The filter may name the granularity: a passage can fail where its units pass.
+            # A passage may fail although its units pass, as with {"granularity": "sentence"}.
             passages, metadata = all_passages(snapshot)
-            closed = np.union1d(closed, passages[~membership(metadata, passing)])
+            fails = ~membership(metadata, passing)
+            closed = np.union1d(closed, passages[fails])
         return cls(condition, key, passing, closed)
 
     def allowed(self, rows: Ids, metadata: Ids) -> Mask:
@@ -83,18 +84,18 @@ class Wall:
         return passing & ~membership(rows, self.closed)
 
     def is_closed(self, passage: int) -> bool:
-        """Return whether a passage over units that pass is closed."""
+        """Return whether a passage that a search found is closed."""
         place = int(np.searchsorted(self.closed, passage))
         return place < len(self.closed) and int(self.closed[place]) == passage
 
     def open_by_units(self, snapshot: Snapshot, documents: Iterable[int]) -> set[int]:
-        """Return those of some documents, by row, that none of their units closes."""
+        """Return those of some documents, by row, whose units all pass or fail by kind alone."""
         rows = set(documents)
         owners, metadata = snapshot.document_metadata(sorted(rows))
-        excluded = ~membership(metadata, self.passing)
-        harmless = harmless_rows(snapshot.connection, self.condition, metadata[excluded])
-        closing = excluded & ~membership(metadata, harmless)
-        return rows - set(owners[closing].tolist())
+        fails = ~membership(metadata, self.passing)
+        by_kind = excluded_by_kind(snapshot.connection, self.condition, metadata[fails])
+        fails_by_content = fails & ~membership(metadata, by_kind)
+        return rows - set(owners[fails_by_content].tolist())
 
     def open_documents(self, snapshot: Snapshot, documents: Mapping[int, Unit]) -> set[int]:
         """Return which of some documents, by row, are open."""
@@ -132,14 +133,16 @@ class Wall:
 def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, varied: Columns) -> Ids:
     """Return the rows of closed passages among those over units with other metadata.
 
-    A passage is closed if it or one of its units fails the filter.
+    A passage is closed if it fails the filter, or one of its units does so by its content.
     """
-    closing = ~membership(varied.metadata, passing)
-    if not closing.any():
+    fails = ~membership(varied.metadata, passing)
+    if not fails.any():
         return varied.rows[:0]
-    under = varied.passages != varied.rows
-    harmless = harmless_rows(snapshot.connection, condition, varied.metadata[closing & under])
-    closing &= ~(under & membership(varied.metadata, harmless))
+    is_passage = varied.rows == varied.passages  # the others are the units under one
+    failing_units = varied.metadata[fails & ~is_passage]
+    by_kind = excluded_by_kind(snapshot.connection, condition, failing_units)
+    fails_by_content = fails & ~membership(varied.metadata, by_kind)
+    closes = np.where(is_passage, fails, fails_by_content)
     groups = varied.by("passage")
-    is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
+    is_closed = np.logical_or.reduceat(closes[groups.positions], groups.bounds[:-1])
     return groups.keys[is_closed]

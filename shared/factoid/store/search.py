@@ -163,7 +163,7 @@ def search_snapshot(
     indexes = _query_indexes(queries, wall, snapshot, states)
     score_limit = 1.0  # what words and cosines are clipped to: float32 may exceed it
     if queries.vectors is None:
-        rankings = _by_words(queries, indexes)
+        rankings = _at_least(options.min_score, _by_words(queries, indexes))
     else:
         views = []
         for granularity in queries.granularities:
@@ -174,21 +174,17 @@ def search_snapshot(
             return [[] for _ in queries.vectors]
         # All indexes compare vectors in the same way.
         vectors = views[0].index.normalized_queries(queries.vectors)
-        rankings = _by_vectors(queries, vectors, views, indexes, wall)
+        blended = _by_vectors(queries, vectors, views, indexes, wall)
+        rankings = _at_least(options.min_score, blended)
+        if options.mmr is not None:
+            diverse = []
+            for vector, ranking in zip(vectors, rankings, strict=True):
+                diverse.append(
+                    diverse_parents(views, vector, ranking, queries.k, lambda_mult=options.mmr)
+                )
+            rankings = diverse
         if views[0].index.similarity is not Similarity.COSINE:
             score_limit = math.inf  # inner products have no bound
-
-    # -- Choose among the ranked parents --
-    least = options.min_score
-    if least is not None:
-        rankings = [_at_least(least, ranking) for ranking in rankings]
-    if options.mmr is not None and queries.vectors is not None:  # it compares vectors
-        diverse = []
-        for vector, ranking in zip(vectors, rankings, strict=True):
-            diverse.append(
-                diverse_parents(views, vector, ranking, queries.k, lambda_mult=options.mmr)
-            )
-        rankings = diverse
 
     # -- Read what is shown --
     return _hits(snapshot, rankings, options, score_limit, wall)
@@ -307,8 +303,14 @@ def _check_present(queries: Queries, snapshot: Snapshot) -> None:
         )
 
 
-def _at_least(score: float, ranking: Sequence[RankedParent]) -> list[RankedParent]:
-    return [parent for parent in ranking if parent.score >= score]
+def _at_least(score: float | None, rankings: list[list[RankedParent]]) -> list[list[RankedParent]]:
+    """Return rankings without the parents below a score; all of them if it is None."""
+    if score is None:
+        return rankings
+    limited = []
+    for ranking in rankings:
+        limited.append([parent for parent in ranking if parent.score >= score])
+    return limited
 
 
 # -- From ranked parents, which are rows, to hits, which have texts --

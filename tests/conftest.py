@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     except ModuleNotFoundError:  # the core is also tested without any extra package
         return
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Close an event loop that a library left open.
+
+    Its warning would come up in a later test, wherever Python collects it.
+    """
+    yield  # the loops of asynchronous tests are closed by their plugin
+    local = getattr(asyncio.get_event_loop_policy(), "_local", None)
+    loop = getattr(local, "_loop", None)
+    if loop is not None and not loop.is_running():
+        loop.close()
+        asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -426,19 +426,27 @@ class _Splitter:
             return False  # "means not only no cash, but nothing of value"
         if before[-1:] == ["here"]:
             return False  # "here and there"
-        has_subject = tree.subjects[joined] is not None
-        if has_subject and before[-1:] != [","] and tree.tags[cc + 1] not in _LEADING_TAGS:
+        return tree.subjects[joined] is None or self._joins_clause(cc, head, joined, before)
+
+    def _joins_clause(self, cc: int, head: int, joined: int, before: Sequence[str]) -> bool:
+        """Return whether a conjunction surely joins a clause with a subject of its own.
+
+        The words of the clause before the conjunction are `before`.
+        """
+        tree = self.tree
+        follows_comma = before[-1:] == [","]
+        if not follows_comma and tree.tags[cc + 1] not in _LEADING_TAGS:
             return False  # 'via the fields "Group" and "Kind" lists …'
-        if has_subject and tree.lower[cc + 1] in ("also", "only", "even", "not"):
+        if tree.lower[cc + 1] in ("also", "only", "even", "not"):
             return False  # "but also writes files": the verb was read as a noun
-        if has_subject and before[-1:] != [","] and self._may_join_nouns(cc, head, joined):
+        if not follows_comma and self._may_join_nouns(cc, head, joined):
             return False
-        if before[-1:] == [","] and "," in before[:-1]:
+        if follows_comma and "," in before[:-1]:
             start = cc - 1 - before[-2::-1].index(",")
             item = range(start, cc - 1)
-            if has_subject and not tree.has_tag(item, _FINITE_OR_BASE):
+            if not tree.has_tag(item, _FINITE_OR_BASE):
                 return False  # "on the ports A, B, and C is discouraged": a list
-        if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
+        if tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
             if tree.tags[head] not in ("VBD", "VBN") and not tree.is_past(head):
                 return False  # "includes loans and any monies owed": a participle
             if tree.child(joined, "obl:agent") is not None:

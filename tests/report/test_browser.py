@@ -34,6 +34,11 @@ class Visit:
         self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
         self.page.goto(address)
 
+    def follow(self, link):
+        """Click and wait until the next page is loaded; a click alone returns before it is."""
+        with self.page.expect_navigation():
+            link.click()
+
 
 @pytest.fixture
 def visit(chromium, tmp_path):
@@ -101,10 +106,10 @@ def test_the_served_pages(chromium, served, form):
     check(made)
     made.page.get_by_label("What would the model receive?").fill("When did the Vasa sink?")
     made.page.get_by_role("spinbutton", name="Words").fill("12")
-    made.page.get_by_role("button", name="Search").click()
+    made.follow(made.page.get_by_role("button", name="Search"))
     assert "The Vasa sank in 1628." in made.page.locator(".context").inner_text()
     check(made)
-    made.page.locator(".hit a").first.click()
+    made.follow(made.page.locator(".hit a").first)
     assert made.page.locator(".passage").count() > 0
     check(made)
     assert all(request.startswith(served) for request in made.requests)
@@ -113,7 +118,7 @@ def test_the_served_pages(chromium, served, form):
 
 def test_hostile_documents_are_reached_and_do_nothing(chromium, served):
     made = Visit(chromium, served)
-    made.page.locator(".documents a").last.click()
+    made.follow(made.page.locator(".documents a").last)
     assert made.page.locator("h1").inner_text() == HOSTILE
     assert made.page.locator("img").count() == 0
     assert made.complaints == []

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import StructuredTool, ToolException
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from factoid.framework import (
     AROUND_FIELD,
@@ -28,6 +28,9 @@ from factoid.framework import (
 )
 from langchain_factoid.convert import found_document, matches_of, to_core
 from langchain_factoid.retriever import MultiGranularRetriever
+
+# What `Document.model_dump` writes under "type".
+_DOCUMENT_TYPE = "Document"
 
 
 class _Question(BaseModel):
@@ -155,12 +158,29 @@ def documents_of(messages: Sequence[BaseMessage]) -> list[Document]:
     """Return the documents that the tools of an agent brought, each once, in order.
 
     They are the sources of its answer: `PropCiteRunnable(citer=…, documents=documents_of(…))`.
+    The messages may come from a checkpoint or a stored chat history.
     """
     documents: dict[tuple[str | None, str], Document] = {}
     for message in messages:
         if not isinstance(message, ToolMessage) or not isinstance(message.artifact, list):
             continue
-        for document in message.artifact:
-            if isinstance(document, Document):
+        for item in message.artifact:
+            document = _restored(item)
+            if document is not None:
                 documents.setdefault((document.id, document.page_content), document)
     return list(documents.values())
+
+
+def _restored(item: object) -> Document | None:
+    """Return an item of an artifact as a document; None if it is something else.
+
+    Checkpointers and chat histories keep the documents of an artifact as dicts of their fields.
+    """
+    if isinstance(item, Document):
+        return item
+    if not isinstance(item, dict) or item.get("type") != _DOCUMENT_TYPE:
+        return None
+    try:
+        return Document.model_validate(item)
+    except ValidationError:
+        return None

@@ -24,7 +24,11 @@ from llama_index.core.schema import (
     DEFAULT_METADATA_TMPL,
     DEFAULT_TEXT_NODE_TMPL,
     BaseNode,
+    ImageDocument,
+    ImageNode,
+    IndexNode,
     MetadataMode,
+    Node,
     NodeRelationship,
     NodeWithScore,
     RelatedNodeInfo,
@@ -39,6 +43,7 @@ from llama_index.core.vector_stores.types import (
     MetadataFilter,
     MetadataFilters,
 )
+from pydantic import ValidationError
 from typing_extensions import override
 
 from factoid.framework import (
@@ -87,7 +92,10 @@ _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
 _OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")
 
 # Keys that filters of LlamaIndex's own stores find beside a node's metadata.
-_TYPE, *_DOCUMENT_IDS = _ADDED = ("_node_type", "document_id", "doc_id", "ref_doc_id")
+_TYPE = "_node_type"
+REF_DOC_ID = "ref_doc_id"
+DOCUMENT_IDS = ("document_id", "doc_id", REF_DOC_ID)
+_ADDED = (_TYPE, *DOCUMENT_IDS)
 
 
 _APART = {"embedding", "metadata", "relationships"}
@@ -96,6 +104,10 @@ _TEXT_CLASS = TextNode.class_name()
 _PLAIN = {str, int, list, type(None)}  # whose lists are of strings
 _INFO_FIELDS = tuple(RelatedNodeInfo.model_fields)
 _INFO_CLASS = RelatedNodeInfo.class_name()
+# The classes of nodes by the name that LlamaIndex writes with their fields.
+_NODE_CLASSES: dict[Any, type[BaseNode]] = {}
+for _node_class in (TextNode, IndexNode, ImageNode, TextDocument, ImageDocument, Node):
+    _NODE_CLASSES[_node_class.class_name()] = _node_class
 
 
 def text_of(node: BaseNode) -> str:
@@ -311,7 +323,7 @@ def to_unit(node: BaseNode) -> Unit:
         title=title,
         section=section,
         metadata=metadata
-        | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, source_id or "None")},
+        | {_TYPE: node.class_name(), **dict.fromkeys(DOCUMENT_IDS, source_id or "None")},
         payload=payload,
         visible=visible,
     )
@@ -455,6 +467,25 @@ def offset_of(source_node: BaseNode) -> int | None:
     if span and span[1] - span[0] == len(text_of(source_node)):
         return span[0]
     return None
+
+
+def restored_node(item: object) -> NodeWithScore | None:
+    """Return a result as such, also from the dict that LlamaIndex writes of it; else None.
+
+    The context of a workflow keeps the output of a tool as dicts of the nodes' fields.
+    """
+    if isinstance(item, NodeWithScore):
+        return item
+    if not isinstance(item, dict) or not isinstance(item.get("node"), dict):
+        return None
+    fields = item["node"]
+    node_class = _NODE_CLASSES.get(str(fields.get("class_name")))
+    if node_class is None:
+        return None
+    try:
+        return NodeWithScore(node=node_class.model_validate(fields), score=item.get("score"))
+    except ValidationError:
+        return None
 
 
 def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:

@@ -28,7 +28,15 @@ from factoid.framework import (
     read_more,
     text_field,
 )
-from llama_index_factoid.convert import HEADING, matches_of, span_of, stored_node, text_of, to_tree
+from llama_index_factoid.convert import (
+    HEADING,
+    matches_of,
+    restored_node,
+    span_of,
+    stored_node,
+    text_of,
+    to_tree,
+)
 from llama_index_factoid.retriever import MultiGranularRetriever
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, both_filters
 
@@ -155,15 +163,17 @@ def nodes_of(outputs: Iterable[Any]) -> list[NodeWithScore]:
     """Return the nodes that the tools of an agent brought, each once, in order.
 
     Args:
-        outputs: What the tools returned: `ToolOutput`s, or the `ToolCallResult` events of an agent.
-            Other objects, such as other events of a stream, are ignored.
+        outputs: What the tools returned: `ToolOutput`s, or the `ToolCallResult` events of an agent,
+            also as the context of a workflow restores them. Other objects, such as other events of
+            a stream, are ignored.
     """
     nodes: dict[str, NodeWithScore] = {}
     for output in outputs:
         raw = getattr(getattr(output, "tool_output", output), "raw_output", None)
         if not isinstance(raw, list):
             continue
-        for node in raw:
-            if isinstance(node, NodeWithScore):
+        for item in raw:
+            node = restored_node(item)
+            if node is not None:
                 nodes.setdefault(node.node.node_id, node)
     return list(nodes.values())

@@ -2,7 +2,8 @@
 
 The framework adds the nodes of a document in several calls, so a call may hold only some of them.
 But each node says of which version of its source it is: by the hash of the document, and by the
-size and date of the file.
+size and date of the file. A file that was read again without lasting ids is told by its texts: they
+stand in the same places of the same version, under another document's id.
 """
 
 from __future__ import annotations
@@ -14,10 +15,27 @@ from typing import Any
 from llama_index.core.constants import DATA_KEY, TYPE_KEY
 from llama_index.core.schema import BaseNode, NodeRelationship
 
-from factoid.framework import All, AnyOf, Comparison, Not, Operator, Unit, UnitStore
+from factoid.framework import (
+    All,
+    AnyOf,
+    Comparison,
+    Granularity,
+    Not,
+    Operator,
+    Tree,
+    Unit,
+    UnitStore,
+)
+from llama_index_factoid.convert import DOCUMENT_IDS, REF_DOC_ID
 
 _FILE = "file_path"
 _VERSION = ("file_size", "last_modified_date")  # of a file, as `SimpleDirectoryReader` has them
+_PAGE = "page_label"  # of a document that is one page of a file
+
+# Metadata that differ between two readings of one file: what names the document, and a date.
+_OF_READING = {*DOCUMENT_IDS, "passage_id", "last_accessed_date"}
+
+_Content = tuple[Granularity, str, int, int, str]
 
 
 def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]) -> list[str]:
@@ -31,6 +49,7 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
         return []
     hashes: dict[str, set[str]] = {}
     files: dict[str, set[str]] = {}
+    contents: dict[_Content, str] = {}  # the document's id of what is added from files
     for node, unit in zip(nodes, units, strict=True):
         source = node.source_node
         if source is not None and source.hash:
@@ -38,6 +57,7 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
         version = _version(unit.metadata)
         if version is not None:
             files.setdefault(unit.metadata[_FILE], set()).add(version)
+            contents[_content(unit)] = unit.document_id
     stale = []
     for unit in stored:
         written = _hash(unit)
@@ -46,23 +66,31 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
         other_file = version is not None and version not in files.get(
             unit.metadata[_FILE], {version}
         )
-        if other_text or other_file:
+        is_read_again = False
+        if version is not None:
+            document_id = contents.get(_content(unit), unit.document_id)
+            is_read_again = document_id != unit.document_id
+        if other_text or other_file or is_read_again:
             stale.append(unit.id)
     return stale
 
 
 def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Unit]) -> list[Unit]:
-    """Return the stored units of the same documents, and of other versions of the same files."""
+    """Return the stored units of the same documents, and of other readings of the same files."""
     documents = set()
     for node, unit in zip(nodes, units, strict=True):
         if node.source_node is not None:
             documents.add(unit.document_id)
     candidates = {unit.id: unit for unit in store.units_of(sorted(documents))}
-    versions = {}
+    versions: dict[tuple[str, str], list[Unit]] = {}
     for unit in units:
-        if _version(unit.metadata):
-            versions[(unit.metadata[_FILE], _version(unit.metadata))] = unit
-    others = [_other_version(unit.metadata) for unit in versions.values()]
+        version = _version(unit.metadata)
+        if version is not None:
+            versions.setdefault((unit.metadata[_FILE], version), []).append(unit)
+    others = []
+    for same_version in versions.values():
+        others.append(_other_version(same_version[0].metadata))
+        others.append(_other_documents(same_version))
     if others:
         ids = store.ids(AnyOf(tuple(others)))
         candidates |= {unit.id: unit for unit in store.get(ids)}
@@ -71,11 +99,44 @@ def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Uni
 
 def _other_version(metadata: Mapping[str, Any]) -> All:
     """Return a filter for nodes of another version of a file."""
+    same_file = Comparison(_FILE, Operator.EQ, metadata[_FILE])
+    return All((same_file, Not(_same_version(metadata))))
+
+
+def _other_documents(units: Sequence[Unit]) -> All:
+    """Return a filter for nodes of the same version of a file, and its pages, in other documents.
+
+    Args:
+        units: Those that are added of one version of a file.
+    """
+    metadata = units[0].metadata
+    conditions: list[Tree] = [
+        Comparison(_FILE, Operator.EQ, metadata[_FILE]),
+        _same_version(metadata),
+        Comparison(REF_DOC_ID, Operator.NIN, sorted({unit.document_id for unit in units})),
+    ]
+    pages = {unit.metadata[_PAGE] for unit in units if isinstance(unit.metadata.get(_PAGE), str)}
+    if pages:
+        conditions.append(Comparison(_PAGE, Operator.IN, sorted(pages)))
+    return All(tuple(conditions))
+
+
+def _same_version(metadata: Mapping[str, Any]) -> All:
     same = []
     for key in _VERSION:
         if key in metadata:
             same.append(Comparison(key, Operator.EQ, metadata[key]))
-    return All((Comparison(_FILE, Operator.EQ, metadata[_FILE]), Not(All(tuple(same)))))
+    return All(tuple(same))
+
+
+def _content(unit: Unit) -> _Content:
+    """Return what two readings of one file have in common: text, place and metadata."""
+    lasting = {}
+    for key, value in unit.metadata.items():
+        if key not in _OF_READING:
+            lasting[key] = value
+    written = json.dumps(lasting, sort_keys=True)
+    return unit.granularity, unit.text, unit.start, unit.end, written
 
 
 def _version(metadata: Mapping[str, Any]) -> str | None:

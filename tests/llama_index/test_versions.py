@@ -95,6 +95,29 @@ def test_a_file_that_is_read_again(store, embed_model, tmp_path, named, text):
     assert texts(store) == [text, "The office is in Oslo."]
 
 
+@pytest.mark.parametrize("batch", [1, 2048])
+def test_an_unchanged_file_that_is_read_again_is_stored_once(store, embed_model, tmp_path, batch):
+    (tmp_path / "fee.txt").write_text("The fee is 10 dollars. It is due in May.")
+    (tmp_path / "place.txt").write_text("The office is in Oslo.")
+    for _ in range(3):
+        documents = SimpleDirectoryReader(tmp_path).load_data()  # with new ids each time
+        documents[0].metadata["last_accessed_date"] = documents[0].doc_id  # as on another day
+        add(store, embed_model, documents, insert_batch_size=batch)
+    found = MultiGranularRetriever(store, embed_model, k=9).retrieve("What is the fee?")
+    assert [result.node.get_content() for result in found] == [
+        "The fee is 10 dollars. It is due in May.",
+        "The office is in Oslo.",
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 2048])
+def test_equal_pages_of_a_file_stay(store, embed_model, batch):
+    texts_of_pages = ["This page is left blank.", "The fee.", "This page is left blank."]
+    for _ in range(2):
+        add(store, embed_model, pages(300, *texts_of_pages), insert_batch_size=batch)
+    assert len(MultiGranularRetriever(store, embed_model, k=9).retrieve("page")) == 3
+
+
 def pages(size, *contents):
     """Do as `SimpleDirectoryReader` does with a PDF."""
     return [

@@ -241,6 +241,7 @@ class MultiGranularRetriever(BaseRetriever):
 
     def _options(self, call: dict[str, Any]) -> dict[str, Any]:
         """Return the options of the core's search, those of a call first."""
+        check_names(type(self).__name__, call, self._call_names())
         options = {name: getattr(self, name) for name in ("k", *_SEARCH)}
         options |= self.search_kwargs | call
         search_type = options.pop("search_type", self.search_type)
@@ -253,15 +254,17 @@ class MultiGranularRetriever(BaseRetriever):
             options["mmr"] = lambda_mult
         if self._existing is not None:
             return _existing_options(options)
-        return self._store._options(
-            options, owner=type(self).__name__, others=("search_type", "lambda_mult")
-        )
+        return self._store._options(options)
 
 
 def _over(
     vectorstore: VectorStore, embeddings: Embeddings | None, indexing: dict[str, Any]
 ) -> ExistingStore:
     """Return what searches a vector store of another make."""
+    if isinstance(vectorstore, MultiGranularFAISS):
+        raise InvalidInputError(
+            "MultiGranularFAISS is no vector store of another make: give it as store=…"
+        )
     collection = collection_of(vectorstore)
     embeddings = embeddings or vectorstore.embeddings
     encoder = None

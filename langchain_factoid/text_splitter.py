@@ -14,6 +14,7 @@ from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
 from factoid.framework import (
+    WORDS,
     Cache,
     Decomposition,
     ModelKwargs,
@@ -27,6 +28,7 @@ from factoid.framework import (
     adecompose,
     check_names,
     decompose,
+    merge_threshold,
     option_names,
     progress_bar,
     split_names,
@@ -42,7 +44,7 @@ class PassageKwargs(TypedDict, total=False):
     """The options of `PassageTextSplitter`."""
 
     words: int
-    min_words: int
+    min_words: int | None
     join_paragraphs: bool
     sentences: SentenceSplitter | None
     progress: bool | None
@@ -82,12 +84,12 @@ class PassageTextSplitter(TextSplitter):
             `factoid.split_passages`, and `progress` of `factoid.UnitStore`.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is
-            refused at once.
+        InvalidInputError: `words` or `min_words` is out of range, or an option is unknown.
     """
 
     def __init__(self, **options: Unpack[PassageKwargs]) -> None:
         check_names(type(self).__name__, options, option_names(PassageKwargs))
+        merge_threshold(options.get("words", WORDS), options.get("min_words"))
         super().__init__()
         self._progress = options.get("progress")
         self._sizes, _ = split_names(

@@ -59,7 +59,15 @@ def search_tool(
         retriever: Any retriever; `MultiGranularRetriever` says which facts matched.
         name: Another name for each of several tools.
         description: Tells the model what the documents are about. That they are data is added.
+
+    Raises:
+        InvalidInputError: It is no retriever.
     """
+    if not isinstance(retriever, BaseRetriever):
+        raise InvalidInputError(
+            f"search_tool takes a retriever, got {type(retriever).__name__}: give "
+            "MultiGranularRetriever(store=…), or as_retriever() of a vector store"
+        )
 
     def search(question: str) -> tuple[str, list[Document]]:
         documents = retriever.invoke(question)
@@ -179,6 +187,8 @@ def _restored(item: object) -> Document | None:
     if isinstance(item, Document):
         return item
     if not isinstance(item, dict) or item.get("type") != _DOCUMENT_TYPE:
+        return None
+    if "page_content" not in item:
         return None
     try:
         return Document.model_validate(item)

@@ -12,11 +12,12 @@ from typing import Any, Self, Unpack
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import run_in_executor
-from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from factoid.framework import (
     DATABASE_FILE,
     SOURCE_AUTO,
+    WORDS,
     AddReport,
     CommonSearchKwargs,
     Filter,
@@ -31,6 +32,7 @@ from factoid.framework import (
     UnitStore,
     check_names,
     local_folder,
+    merge_threshold,
     option_names,
     split_options,
     to_matrix,
@@ -77,6 +79,14 @@ _OF_SEARCHES = dict.fromkeys(
     (*_SEARCH - _STORE, "k", "search_type", "search_kwargs"),
     "it is an option of a search, of MultiGranularRetriever, and of "
     "as_retriever(search_kwargs={…})",
+)
+
+_OF_RETRIEVERS = {
+    "search_type": "it is an option of as_retriever and of MultiGranularRetriever",
+    "lambda_mult": "it is mmr here, and an option of max_marginal_relevance_search",
+}
+_OF_SEARCH_KWARGS = dict.fromkeys(
+    ("k", "lambda_mult", *_SEARCH), "it is an option of a search: give search_kwargs={…}"
 )
 
 _INDEX = "index"  # the name under which LangChain's FAISS saves an index that is not named
@@ -136,6 +146,7 @@ class MultiGranularFAISS(VectorStore):
         )
         with_source = {"source_key": SOURCE_AUTO, **options}
         self._adding, of_store = split_options(UnitStore.add_documents, with_source)
+        merge_threshold(self._adding.get("words", WORDS), self._adding.get("min_words"))
         if store is None:
             encoding = embedding
             if not isinstance(encoding, LangChainEncoder):
@@ -387,6 +398,7 @@ class MultiGranularFAISS(VectorStore):
         They are near the query, both by the cosines of their best units. `lambda_mult` is `mmr` of
         `factoid.store.SearchOptions`.
         """
+        self._check_mmr(options)
         return self.similarity_search(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
 
     def max_marginal_relevance_search_by_vector(  # type: ignore[override]
@@ -398,6 +410,7 @@ class MultiGranularFAISS(VectorStore):
         **options: Unpack[MMRKwargs],
     ) -> list[Document]:
         """Do the same as `max_marginal_relevance_search` for a query that is already embedded."""
+        self._check_mmr(options)
         return self.similarity_search_by_vector(
             embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
         )
@@ -412,6 +425,7 @@ class MultiGranularFAISS(VectorStore):
         **options: Unpack[MMRKwargs],
     ) -> list[Scored]:
         """Do the same as `max_marginal_relevance_search_by_vector`, with scores."""
+        self._check_mmr(options)
         return self.similarity_search_with_score_by_vector(
             embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
         )
@@ -442,20 +456,38 @@ class MultiGranularFAISS(VectorStore):
             None, self._similarity_search_with_relevance_scores, query, k, **options
         )
 
+    def as_retriever(self, **options: Any) -> VectorStoreRetriever:
+        """Return LangChain's own retriever over this store.
+
+        Args:
+            options: `search_type`, `search_kwargs` and what else `VectorStoreRetriever` takes.
+
+        Raises:
+            UnknownOptionError: There is no such option. Those of a search are in `search_kwargs`.
+        """
+        names = VectorStoreRetriever.model_fields
+        check_names("as_retriever", options, names, elsewhere=_OF_SEARCH_KWARGS)
+        return super().as_retriever(**options)
+
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
-    def _options(
-        self, requested: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()
-    ) -> dict[str, Any]:
+    def _check_mmr(self, options: Mapping[str, Any]) -> None:
+        """Refuse names that are no option of a search by maximal marginal relevance."""
+        owner = f"a search of {type(self).__name__}"
+        check_names(owner, options, option_names(MMRCallKwargs), elsewhere=_OF_RETRIEVERS)
+
+    def _options(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults.
 
         Raises:
-            UnknownOptionError: It is none of a search, nor among the others, as which the owner
-                takes it.
+            UnknownOptionError: It is none of a search.
         """
         check_names(
-            owner or f"a search of {type(self).__name__}", requested, {"k", *_SEARCH, *others}
+            f"a search of {type(self).__name__}",
+            requested,
+            {"k", *_SEARCH},
+            elsewhere=_OF_RETRIEVERS,
         )
         options = dict(requested)
         if options.get("parents") is None:

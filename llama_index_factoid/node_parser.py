@@ -18,7 +18,6 @@ from llama_index.core.schema import BaseNode, Document
 from pydantic import AfterValidator
 
 from factoid.framework import (
-    MIN_WORDS,
     WORDS,
     Decomposition,
     Granularity,
@@ -34,6 +33,7 @@ from factoid.framework import (
     check_metadata_keys,
     check_names,
     decompose,
+    merge_threshold,
     option_names,
     progress_bar,
     split_names,
@@ -55,7 +55,7 @@ class ParserKwargs(TypedDict, total=False):
     granularities: Sequence[GranularityName]
     embed_metadata: Sequence[str]
     words: int
-    min_words: int
+    min_words: int | None
     join_paragraphs: bool
     unsupported: Policy
     chunker: NodeParser | None
@@ -94,7 +94,8 @@ class MultiGranularNodeParser(NodeParser):
     Attributes:
         propositionizer: As in `factoid.UnitStore.add_documents`, like the next five.
         words: Up to so many words sentences are packed into a passage.
-        min_words: A paragraph's last passage with fewer words is merged into the one before.
+        min_words: A paragraph's last passage with fewer words is merged into the one before; by
+            default half of `words`, but at most 50.
         join_paragraphs: Whether short paragraphs of a section become one passage.
         unsupported: What to do with propositions that their passage does not support.
         sentences: Finds the ends of sentences.
@@ -116,8 +117,7 @@ class MultiGranularNodeParser(NodeParser):
     The fields of the framework's `NodeParser` are options, too; `id_func` is not used.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be
-            used.
+        InvalidInputError: `words` or `min_words` is out of range; on use, if a text cannot be used.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
@@ -128,7 +128,7 @@ class MultiGranularNodeParser(NodeParser):
     )
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = WORDS
-    min_words: int = MIN_WORDS
+    min_words: int | None = None
     join_paragraphs: bool = True
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
@@ -150,6 +150,7 @@ class MultiGranularNodeParser(NodeParser):
         **fields: Unpack[ParserKwargs],
     ) -> None:
         check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
+        merge_threshold(fields.get("words", WORDS), fields.get("min_words"))
         # Kept in pickles.
         fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))
         values: dict[str, Any] = {

@@ -55,6 +55,18 @@ from llama_index_factoid.vector_store import (
 )
 
 _LAMBDA = 0.5  # of mode "mmr", as over a store of ours
+# The options that the retriever names itself.
+_OWN_OPTIONS = {
+    "k",
+    "similarity_top_k",
+    "filters",
+    "mode",
+    "embed_model",
+    "vectorstore",
+    "indexing",
+    "callback_manager",
+}
+_ELSEWHERE = {"vector_store_kwargs": "give its options by name, beside k"}
 
 
 class MultiGranularRetriever(VectorIndexRetriever):
@@ -104,12 +116,19 @@ class MultiGranularRetriever(VectorIndexRetriever):
         callback_manager: CallbackManager | None = None,
         **options: Unpack[QueryKwargs],
     ) -> None:
+        check_names(
+            type(self).__name__,
+            options,
+            option_names(QueryKwargs) | _OWN_OPTIONS,
+            elsewhere=_ELSEWHERE,
+        )
+        query_mode = _query_mode(mode)
         self._existing: ExistingStore | None = None
         if similarity_top_k is None:
             similarity_top_k = k
         if vectorstore is not None and store is None:
             self._existing = _over(vectorstore, embed_model, indexing or {})
-            self._options = _existing_options(options, filters, mode)
+            self._options = _existing_options(options, filters, query_mode)
             self._existing.check_options(self._options)
             self._similarity_top_k = similarity_top_k
             BaseRetriever.__init__(self, callback_manager=callback_manager or CallbackManager())
@@ -125,7 +144,7 @@ class MultiGranularRetriever(VectorIndexRetriever):
                 "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a "
                 f"VectorStoreIndex over one, got {type(vector_store).__name__}"
             )
-        of_query = VectorStoreQuery(mode=VectorStoreQueryMode(mode), filters=filters, query_str="")
+        of_query = VectorStoreQuery(mode=query_mode, filters=filters, query_str="")
         vector_store.check_options(of_query, options, owner=type(self).__name__)
         known = vector_store.embed_model
         if not isinstance(store, VectorStoreIndex):
@@ -133,7 +152,7 @@ class MultiGranularRetriever(VectorIndexRetriever):
         super().__init__(
             store,
             similarity_top_k=similarity_top_k,
-            vector_store_query_mode=VectorStoreQueryMode(mode),
+            vector_store_query_mode=query_mode,
             filters=filters,
             callback_manager=callback_manager,
             embed_model=embed_model,
@@ -218,6 +237,12 @@ def _over(
     vectorstore: object, embed_model: BaseEmbedding | None, indexing: ExistingStoreKwargs
 ) -> ExistingStore:
     """Return what searches a vector store of another make."""
+    inner = vectorstore.vector_store if isinstance(vectorstore, VectorStoreIndex) else vectorstore
+    if isinstance(inner, MultiGranularFaissVectorStore):
+        raise InvalidInputError(
+            "MultiGranularFaissVectorStore is no vector store of another make: give it, or the "
+            "index over it, without vectorstore="
+        )
     if embed_model is None and isinstance(vectorstore, VectorStoreIndex):
         embed_model = vectorstore._embed_model
     encoder = LlamaIndexEncoder(embed_model or Settings.embed_model)
@@ -225,8 +250,22 @@ def _over(
     return ExistingStore(collection_of(vectorstore), encoder, **indexing)
 
 
+def _query_mode(mode: str) -> VectorStoreQueryMode:
+    """Return a mode of queries by its name.
+
+    Raises:
+        InvalidInputError: LlamaIndex has no such mode.
+    """
+    try:
+        return VectorStoreQueryMode(mode)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"there is no mode {mode!r}: use default, hybrid, text_search, sparse or mmr"
+        ) from error
+
+
 def _existing_options(
-    options: Mapping[str, Any], filters: MetadataFilters | None, mode: str
+    options: Mapping[str, Any], filters: MetadataFilters | None, mode: VectorStoreQueryMode
 ) -> dict[str, Any]:
     """Return the options of a search of a store of another make."""
     search: dict[str, Any] = {"parents": "auto"}
@@ -242,7 +281,7 @@ def _existing_options(
         search.setdefault("mmr", _LAMBDA)
     elif mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID):
         raise InvalidInputError(
-            f"over a store of another make there is no mode {str(mode)!r}: use default, hybrid, "
+            f"over a store of another make there is no mode {mode.value!r}: use default, hybrid, "
             "text_search, sparse or mmr"
         )
     return search

@@ -22,6 +22,7 @@ from factoid.framework import (
     SEARCH_DESCRIPTION,
     START_FIELD,
     Document,
+    InvalidInputError,
     as_text,
     flat_metadata,
     numbered_document,
@@ -73,7 +74,15 @@ def search_tool(
         retriever: Any retriever; `MultiGranularRetriever` says which facts matched.
         name: Another name for each of several tools.
         description: Tells the model what the documents are about. That they are data is added.
+
+    Raises:
+        InvalidInputError: It is no retriever.
     """
+    if not isinstance(retriever, BaseRetriever):
+        raise InvalidInputError(
+            f"search_tool takes a retriever, got {type(retriever).__name__}: give "
+            "MultiGranularRetriever(index), or as_retriever() of an index"
+        )
 
     def search(question: str) -> list[NodeWithScore]:
         return retriever.retrieve(question)

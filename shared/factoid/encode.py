@@ -146,8 +146,8 @@ def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
             return candidate
     raise InvalidInputError(
         f"rerank='tokens' needs the vectors of tokens, which {_described(encoder)} does not give: "
-        "open the store with SentenceTransformerEncoder(model) (in LangChain as "
-        "EncoderEmbeddings, in LlamaIndex as EncoderEmbedding of it), or with an encoder that "
+        "open the store with SentenceTransformerEncoder(model) (in LangChain as EncoderEmbeddings "
+        "of it, in LlamaIndex with embed_model=EncoderEmbedding of it), or with an encoder that "
         "has encode_query_tokens and encode_unit_tokens; or pass such an encoder, or "
         "AnyGranularityRanker(model), as rerank"
     )

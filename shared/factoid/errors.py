@@ -17,6 +17,8 @@ _ELSEWHERE = {
     "persist_directory": ("path",),
     "persist_path": ("path",),
     "folder_path": ("path",),
+    "folder": ("path",),
+    "directory": ("path",),
     "distance_strategy": ("similarity",),
     "similarity_cutoff": ("min_score",),
     "score_threshold": ("min_score",),
@@ -27,6 +29,11 @@ _ELSEWHERE = {
     "nprobe": ("parameters",),
     "efSearch": ("parameters",),
     "where": ("filter", "filters"),
+    "expr": ("filter", "filters"),
+    "alpha": ("lexical",),
+    "lambda_mult": ("mmr_threshold", "mmr"),
+    "search_type": ("mode",),
+    "vector_store_query_mode": ("mode",),
 }
 
 

@@ -138,7 +138,7 @@ from factoid.propositions.prompting.requests import (
 )
 from factoid.ranking import Weights
 from factoid.readers.reader import ChatReader, ReaderKwargs
-from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
+from factoid.split import WORDS, merge_threshold, seen_text, split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.store.database.schema import local_folder
 from factoid.store.document_units import assemble, whole_passage
@@ -189,7 +189,6 @@ __all__ = [
     "LAYOUT_KEY",
     "LLAMA_INDEX_STORES",
     "MARKUP_KEYS",
-    "MIN_WORDS",
     "OPENSEARCH_FORM",
     "PART_KINDS",
     "PASSAGE_KEY",
@@ -299,6 +298,7 @@ __all__ = [
     "matches",
     "measure_answer",
     "measure_texts",
+    "merge_threshold",
     "numbered_document",
     "option_names",
     "own_row_id",

@@ -16,7 +16,16 @@ from factoid.text.paragraphs import cell_texts, written_leads
 from factoid.text.plain import is_plain_line
 from factoid.text.reading import Sentence, moved, sentences_of
 from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
+from factoid.units import (
+    LINES,
+    PROPOSITIONS,
+    Document,
+    Granularity,
+    Metadata,
+    Unit,
+    child_unit,
+    whole_number,
+)
 from factoid.words import count_words
 
 WORDS = 100
@@ -31,11 +40,25 @@ _CLOSING = re.compile(r"[ \t]*\|(?=[ \t]*\r?$)", re.MULTILINE)  # of a row
 _UNSEEN = 300
 
 
+def merge_threshold(words: int, min_words: int | None = None) -> int:
+    """Return below how many words a passage is merged: see `split_passages`.
+
+    Raises:
+        InvalidInputError: One of them is out of range.
+    """
+    words = whole_number("words", words)
+    if min_words is None:
+        return min(MIN_WORDS, words // 2)
+    if not 0 <= min_words <= words:
+        raise InvalidInputError(f"min_words must be from 0 to words={words}, got {min_words}")
+    return min_words
+
+
 def split_passages(
     document: Document,
     *,
     words: int = WORDS,
-    min_words: int = MIN_WORDS,
+    min_words: int | None = None,
     join_paragraphs: bool = True,
     sentences: SentenceSplitter | None = None,
 ) -> list[Unit]:
@@ -54,7 +77,7 @@ def split_passages(
         words: Up to so many words sentences are packed into a passage; a short last piece that is
             merged may add up to `min_words` - 1. At least 1.
         min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none
-            is merged) to `words`.
+            is merged) to `words`; None for half of `words`, but at most 50.
         join_paragraphs: False never joins paragraphs, as in the paper: a short paragraph is a
             passage of its own.
         sentences: Finds the ends of sentences; by default rules for many languages.
@@ -64,19 +87,15 @@ def split_passages(
         InvalidInputError: `words` or `min_words` is out of range, or the splitter returned no
             places in a text.
     """
-    if words < 1 or not 0 <= min_words <= words:
-        raise InvalidInputError(
-            f"expected words >= 1 and 0 <= min_words <= words, got words={words}, "
-            f"min_words={min_words}"
-        )
+    threshold = merge_threshold(words, min_words)
     title, paragraphs = outline(document)
     units = []
     if join_paragraphs and document.metadata.get(PROPOSITIONS) != LINES:  # rows stay apart
-        paragraphs = list(_join_short(document.text, paragraphs, words, min_words))
+        paragraphs = list(_join_short(document.text, paragraphs, words, threshold))
     for paragraph in paragraphs:
-        for start, end, passage_sentences in _pack(
-            document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
-        ):
+        found = sentences_of(paragraph.blocks, sentences)
+        packed = _pack(document.text, paragraph, found, words, threshold)
+        for start, end, passage_sentences in packed:
             text = document.text[start:end]
             visible = visible_text(passage_sentences)
             if visible == text:

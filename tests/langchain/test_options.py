@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from factoid import AnyGranularityRanker
-from factoid.errors import FactoidError, UnknownOptionError
+from factoid.errors import FactoidError, InvalidInputError, UnknownOptionError
 from langchain_factoid import (
     AnyGranularityReranker,
     ChatModelPropositionizer,
@@ -84,6 +85,34 @@ WRONG: dict[str, tuple[Callable[[MultiGranularFAISS], Any], str]] = {
         lambda store: store.max_marginal_relevance_search("olm", expnd=3),
         "a search of MultiGranularFAISS has no option 'expnd': did you mean 'expand'",
     ),
+    "mmr's own": (
+        lambda store: store.max_marginal_relevance_search("olm", lambda_multi=0.3),
+        "a search of MultiGranularFAISS has no option 'lambda_multi': did you mean 'lambda_mult'",
+    ),
+    "mmr in search_kwargs": (
+        lambda store: store.as_retriever(
+            search_type="mmr", search_kwargs={"lambda_mul": 0.3}
+        ).invoke("olm"),
+        "a search of MultiGranularFAISS has no option 'lambda_mul': did you mean 'lambda_mult'",
+    ),
+    "search_type": (
+        lambda store: store.similarity_search("olm", search_type="mmr"),
+        "a search of MultiGranularFAISS has no option 'search_type': it is an option of as_retr",
+    ),
+    "k of as_retriever": (
+        lambda store: store.as_retriever(k=2),
+        "as_retriever has no option 'k': it is an option of a search: give search_kwargs",
+    ),
+    "search_kwargs of as_retriever": (
+        lambda store: store.as_retriever(serch_kwargs={"k": 2}),
+        "as_retriever has no option 'serch_kwargs': did you mean 'search_kwargs'",
+    ),
+    "another store": (
+        lambda store: MultiGranularRetriever(
+            vectorstore=InMemoryVectorStore(store.embeddings)
+        ).invoke("olm", top_k=2),
+        "MultiGranularRetriever has no option 'top_k': did you mean 'k'",
+    ),
     "core": (
         lambda store: store.store.search("olm", granularty="x"),
         "UnitStore.search has no option 'granularty': did you mean 'granularity'",
@@ -110,6 +139,29 @@ def test_a_wrong_option_is_named_with_who_was_called_and_the_right_one(
         call(store)
     assert isinstance(caught.value, FactoidError)
     assert isinstance(caught.value, TypeError)
+
+
+def test_a_store_of_ours_is_no_store_of_another_make(store: MultiGranularFAISS) -> None:
+    with pytest.raises(ValueError, match="give it as store="):
+        MultiGranularRetriever(vectorstore=store)
+
+
+def test_sizes_are_checked_where_they_are_given(embedding: HashEmbeddings) -> None:
+    for words in (0, -1, 2.5):
+        with pytest.raises(InvalidInputError, match="words must be"):
+            MultiGranularFAISS(embedding, words=words)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="words must be"):
+            PropositionTextSplitter(words=words)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="min_words must be from 0 to words=20, got 30"):
+        PassageTextSplitter(words=20, min_words=30)
+
+
+def test_few_words_need_no_other_option(embedding: HashEmbeddings) -> None:
+    text = " ".join(f"Gauge {number} stands at mill {number}." for number in range(9))
+    with MultiGranularFAISS(embedding, words=12) as few:
+        few.add_texts([text])
+        found = few.similarity_search("gauge", k=9)
+    assert sorted(len(document.page_content.split()) for document in found) == [6, 12, 12, 12, 12]
 
 
 def test_the_frameworks_own_names_work(store: MultiGranularFAISS) -> None:

@@ -6,8 +6,15 @@ import re
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
 from langchain_core.retrievers import BaseRetriever
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
@@ -161,6 +168,11 @@ def test_read_tool_needs_a_store_of_ours(store):
         read_tool(other)
 
 
+def test_a_store_is_no_retriever(store):
+    with pytest.raises(InvalidInputError, match=r"takes a retriever, got MultiGranularFAISS: give"):
+        search_tool(store)
+
+
 # -- Agents --
 
 QUESTION = "Which animal has no eyes, and what does it eat?"
@@ -225,6 +237,40 @@ def test_a_graph_that_cites(store):
     graph.add_conditional_edges("model", tools_condition, {"tools": "tools", "__end__": "cite"})
     graph.add_edge("tools", "model")
     check(graph.compile().invoke({"messages": [HumanMessage(QUESTION)]})["messages"])
+
+
+STATES = {
+    "dicts": lambda message: messages_from_dict(messages_to_dict([message])),
+    "a checkpoint": lambda message: [through_a_checkpoint(message)],
+}
+
+
+def through_a_checkpoint(message):
+    saver = InMemorySaver()
+    config = {"configurable": {"thread_id": "1"}}
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", lambda state: {"messages": [message]})
+    graph.add_edge(START, "tools")
+    compiled = graph.compile(checkpointer=saver)
+    compiled.invoke({"messages": [HumanMessage(QUESTION)]}, config)
+    return compiled.get_state(config).values["messages"][-1]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_sources_are_found_in_kept_messages(store, state):
+    retriever = MultiGranularRetriever(store=store, k=2, parents="passage")
+    message = called(search_tool(retriever), question="no eyes")
+    kept = STATES[state](message)
+    assert kept[0] is not message
+    restored = documents_of(kept)
+    assert restored == message.artifact
+    assert list(map(matches_of, restored)) == list(map(matches_of, message.artifact))
+
+
+def test_artifacts_of_other_tools_are_no_sources():
+    artifact = [{"type": "Document"}, {"page_content": "x"}, "y", {"type": ["Document"]}, None]
+    artifact.append({"type": "Document", "page_content": 5})
+    assert documents_of([ToolMessage("x", tool_call_id="1", artifact=artifact)]) == []
 
 
 async def test_an_agent_of_langchain(store):

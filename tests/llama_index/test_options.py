@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.llms import MockLLM
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import Document, NodeWithScore, QueryBundle, TextNode
 
 from factoid import AnyGranularityRanker
 from factoid.errors import FactoidError, InvalidInputError, UnknownOptionError
@@ -44,6 +44,32 @@ WRONG = {
     "retriever": (
         lambda store, model: MultiGranularRetriever(store, model, granularty="x"),
         "MultiGranularRetriever has no option 'granularty': did you mean 'granularity'",
+    ),
+    "top_k": (
+        lambda store, model: MultiGranularRetriever(store, model, top_k=3),
+        "MultiGranularRetriever has no option 'top_k': did you mean 'k'",
+    ),
+    "similarity_topk": (
+        lambda store, model: MultiGranularRetriever(store, model, similarity_topk=3),
+        "MultiGranularRetriever has no option 'similarity_topk': did you mean 'similarity_top_k'",
+    ),
+    "vector_store_query_mode": (
+        lambda store, model: MultiGranularRetriever(store, model, vector_store_query_mode="mmr"),
+        "MultiGranularRetriever has no option 'vector_store_query_mode': did you mean 'mode'",
+    ),
+    "alpha": (
+        lambda store, model: MultiGranularRetriever(store, model, alpha=0.5),
+        "MultiGranularRetriever has no option 'alpha': did you mean 'lexical'",
+    ),
+    "lambda_mult": (
+        lambda store, model: MultiGranularRetriever(store, model, lambda_mult=0.5),
+        "MultiGranularRetriever has no option 'lambda_mult': did you mean 'mmr_threshold'",
+    ),
+    "kwargs of the retriever": (
+        lambda store, model: MultiGranularRetriever(
+            store, model, vector_store_kwargs={"expand": 1}
+        ),
+        "MultiGranularRetriever has no option 'vector_store_kwargs': give its options by name",
     ),
     "query": (
         lambda store, model: store.query(ask([1] * 8), min_scor=1),
@@ -99,6 +125,26 @@ def test_a_wrong_value_is_refused_before_the_first_query(store, embed_model):
     lean = MultiGranularFaissVectorStore(granularities=["passage"])
     with pytest.raises(InvalidInputError, match="no index of sentences"):
         MultiGranularRetriever(lean, embed_model, granularity="sentence")
+
+
+def test_an_unknown_mode_is_told_the_known_ones(store, embed_model):
+    for mode in ("foo", "svm"):
+        with pytest.raises(InvalidInputError, match=r"use (mode )?default, hybrid, text_search"):
+            MultiGranularRetriever(store, embed_model, mode=mode)
+
+
+def test_a_store_of_ours_is_no_store_of_another_make(store, embed_model):
+    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
+    for ours in (store, index):
+        with pytest.raises(InvalidInputError, match="give it, or the index over it, without"):
+            MultiGranularRetriever(vectorstore=ours, embed_model=embed_model)
+
+
+def test_sizes_are_checked_where_they_are_given():
+    with pytest.raises(InvalidInputError, match="words must be at least 1"):
+        MultiGranularNodeParser(words=0)
+    [node] = PassageNodeParser(words=12)([Document(text="A gauge. A mill.")])
+    assert node.text == "A gauge. A mill."
 
 
 def test_the_frameworks_own_names_work(embed_model):

@@ -13,7 +13,16 @@ from llama_index.core.schema import Document, NodeWithScore, TextNode
 from llama_index.core.selectors import LLMSingleSelector
 from llama_index.core.tools import RetrieverTool, ToolOutput
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
-from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
+from llama_index.core.workflow import (
+    Context,
+    Event,
+    JsonSerializer,
+    StartEvent,
+    StopEvent,
+    Workflow,
+    step,
+)
+from llama_index.core.workflow import JsonPickleSerializer as PickleSerializer
 
 from factoid import PropCite
 from factoid.errors import InvalidInputError
@@ -276,3 +285,48 @@ async def test_a_workflow(index):
     message = await Cited(retriever, llama_index_agent_model([reply]), citer).run(question=QUESTION)
     check(message, retriever.retrieve(QUESTION))
     assert "[1] Olm, page 12" in seen[0]
+
+
+class Kept(Workflow):
+    """Keep the output of a tool, and find its nodes when the context is opened again."""
+
+    def __init__(self, retriever):
+        super().__init__(timeout=60)
+        self.tool = search_tool(retriever)
+
+    @step
+    async def run_once(self, context: Context, event: StartEvent) -> StopEvent:
+        kept = await context.store.get("output", default=None)
+        if kept is None:
+            kept = await self.tool.acall(question=QUESTION)
+            await context.store.set("output", kept)
+        return StopEvent(result=nodes_of([kept]))
+
+
+@pytest.mark.parametrize("serializer", [JsonSerializer(), PickleSerializer()])
+async def test_nodes_are_found_in_a_context_that_was_kept(index, serializer):
+    retriever = MultiGranularRetriever(index, k=2)
+    first = Kept(retriever)
+    context = Context(first)
+    nodes = await first.run(ctx=context)
+    again = Kept(retriever)
+    written = context.to_dict(serializer=serializer)
+    restored = await again.run(ctx=Context.from_dict(again, written, serializer=serializer))
+    assert len(restored) == 2
+    for node, expected in zip(restored, nodes, strict=True):
+        assert (node.node.node_id, node.score) == (expected.node.node_id, expected.score)
+        assert node.node.get_content() == expected.node.get_content()
+        assert matches_of(node) == matches_of(expected)
+        assert node.node.ref_doc_id == expected.node.ref_doc_id
+
+
+def test_outputs_of_other_tools_have_no_nodes():
+    raw = [{"node": {"class_name": "TextNode", "text": [1]}}, {"node": {}}, {"node": 3}, 4]
+    raw += [{"node": {"class_name": ["TextNode"]}}, {"node": {"class_name": "Mine"}}]
+    output = ToolOutput(tool_name="t", content="c", raw_input={}, raw_output=raw)
+    assert nodes_of([output]) == []
+
+
+def test_an_index_is_no_retriever(index):
+    with pytest.raises(InvalidInputError, match=r"takes a retriever, got VectorStoreIndex: give"):
+        search_tool(index)

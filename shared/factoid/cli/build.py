@@ -12,6 +12,7 @@ from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.lines import parse_json
 from factoid.terminal import count, plain
+from factoid.units import whole_number
 
 if TYPE_CHECKING:
     from factoid.scale import BuildReport, RayOptions
@@ -107,8 +108,7 @@ def build(
         encoder=partial(opts.make_encoder, encoder),
         granularities=read_granularities(granularities) or (),
         propositionizer=partial(opts.make_propositionizer, splitting),
-        words=splitting.words,
-        min_words=opts.min_words(splitting.words),
+        words=whole_number("--words", splitting.words),
         join_paragraphs=not paper_passages,
         unsupported=unsupported,
         embed_template=embed_template,

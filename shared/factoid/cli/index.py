@@ -14,7 +14,7 @@ from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.errors import MissingDependencyError, UnreadableFileError
 from factoid.terminal import count
-from factoid.units import Document, Granularity
+from factoid.units import Document, Granularity, whole_number
 
 if TYPE_CHECKING:
     from factoid.files.limits import ReadLimits
@@ -125,8 +125,7 @@ def index(
         report = opened.add_documents(
             outcome.documents(),
             propositionizer=propositionizer,
-            words=splitting.words,
-            min_words=opts.min_words(splitting.words),
+            words=whole_number("--words", splitting.words),
             unsupported=unsupported,
             cache=cache,
             progress=output.progress,

@@ -19,7 +19,7 @@ from factoid.errors import EncoderMismatchError, InvalidInputError, Propositioni
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits, parse_limits
 from factoid.files.lines import parse_json
 from factoid.progress import tracked
-from factoid.split import MIN_WORDS, WORDS, split_passages
+from factoid.split import WORDS, split_passages
 from factoid.terminal import count
 from factoid.units import Granularity, Unit, check_text, whole_number
 
@@ -293,9 +293,9 @@ def read_passages(
     """
     from factoid.files.readers import read_documents
 
-    least = min_words(words)
+    whole_number("--words", words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)
-    split = partial(split_passages, words=words, min_words=least)
+    split = partial(split_passages, words=words)
     passages = chain.from_iterable(map(split, documents))
     return tracked(passages, show=progress, unit=" passages")
 
@@ -336,11 +336,6 @@ def evenly_spread(rows: list[T], count: int | None) -> list[T]:
     for number in range(count):
         sample.append(rows[number * len(rows) // count])
     return sample
-
-
-def min_words(words: int) -> int:
-    """Return the merge threshold that goes with --words: at most half of them."""
-    return min(MIN_WORDS, whole_number("--words", words) // 2)
 
 
 def read_object(name: str, text: str | None) -> dict[str, Any] | None:

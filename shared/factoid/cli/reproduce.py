@@ -15,7 +15,7 @@ from factoid.cli.articles import read_articles
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
-from factoid.units import Document, Granularity
+from factoid.units import Document, Granularity, whole_number
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
@@ -300,8 +300,7 @@ def factoid_wiki(
         added = opened.add_documents(
             _article_documents(records, articles),
             propositionizer=maker,
-            words=splitting.words,
-            min_words=opts.min_words(splitting.words),
+            words=whole_number("--words", splitting.words),
             join_paragraphs=False,
             cache=cache,
             progress=output.progress,

@@ -34,8 +34,8 @@ from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, checked_contexts
 from factoid.propositions.decompose import decompose
 from factoid.readers.reader import Reader
-from factoid.split import MIN_WORDS, split_passages, split_sentences
 from factoid.split import WORDS as PASSAGE_WORDS
+from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.store.document_units import assemble, whole_passage
 from factoid.units import Document, Granularity, Hit, Unit, content_id, whole_number
@@ -578,12 +578,11 @@ class Bench:
     def _split(self) -> list[Unit]:
         """Return the passages of the corpus."""
         if self._passages is None:
-            least = min(MIN_WORDS, self._words // 2)
             passages: dict[str, Unit] = {}
             for document in tracked(
                 self.documents, show=self._progress, unit=" documents", desc="splitting"
             ):
-                units = split_passages(document, words=self._words, min_words=least)
+                units = split_passages(document, words=self._words)
                 if not units and document.text.strip():
                     units = [whole_passage(document)]
                 passages |= {unit.id: unit for unit in units}

@@ -30,7 +30,7 @@ from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropos
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Scale, Weights
-from factoid.split import MIN_WORDS, WORDS
+from factoid.split import WORDS, merge_threshold
 from factoid.store.ingest import AddReport
 from factoid.store.options import ParentsOption, Reranker, SearchOptions
 from factoid.store.recipe import Recipe
@@ -63,7 +63,7 @@ class ExistingStoreKwargs(TypedDict, total=False):
     granularities: Sequence[str]
     propositionizer: Propositionizer | None
     words: int
-    min_words: int
+    min_words: int | None
     unsupported: Policy
     sentences: SentenceSplitter | None
     cache: PropositionCache | str | Path | None
@@ -111,7 +111,7 @@ class ExistingStore:
         granularities: Sequence[str] = (Granularity.PASSAGE, Granularity.PROPOSITION),
         propositionizer: Propositionizer | None = None,
         words: int = WORDS,
-        min_words: int = MIN_WORDS,
+        min_words: int | None = None,
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
@@ -120,6 +120,7 @@ class ExistingStore:
         words_path: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
+        merge_threshold(words, min_words)  # which refuses what is out of range
         self.collection = collection
         self.encoder = encoder
         self.last_report: AddReport | None = None

@@ -37,7 +37,7 @@ from factoid.scale.on_ray import RayOptions, import_ray, run_on_ray
 from factoid.scale.retries import notes_of
 from factoid.scale.shards import SHARD, Failure, Manifest, read_manifest
 from factoid.scale.worker import Batch, Making, ShardWorker
-from factoid.split import MIN_WORDS, WORDS
+from factoid.split import WORDS
 from factoid.store.recipe import component_name
 from factoid.store.settings import DEFAULT_GRANULARITIES, GRANULARITIES
 from factoid.units import Granularity, whole_number
@@ -86,7 +86,7 @@ def build(
     granularities: Sequence[str] = DEFAULT_GRANULARITIES,
     propositionizer: Propositionizer | Callable[[], Propositionizer] | None = None,
     words: int = WORDS,
-    min_words: int = MIN_WORDS,
+    min_words: int | None = None,
     join_paragraphs: bool = True,
     unsupported: Policy = "drop",
     embed_template: str | None = AUTO,
@@ -116,7 +116,8 @@ def build(
         granularities: Granularities that get vectors.
         propositionizer: As the encoder; None for `SyntaxPropositionizer`.
         words: Up to so many words sentences are packed into a passage.
-        min_words: A paragraph's last passage with fewer words is merged into the one before.
+        min_words: A paragraph's last passage with fewer words is merged into the one before; by
+            default half of `words`, but at most 50.
         join_paragraphs: Whether short paragraphs of a section become one passage; False is the
             paper's splitting (Appendix A).
         unsupported: What to do with propositions that their passage does not support: "drop",
@@ -200,7 +201,7 @@ def _described(making: Making, reading: Reading) -> dict[str, Any]:
         "granularities": list(recipe.granularities),
         "propositionizer": propositionizer,
         "words": recipe.words,
-        "min_words": recipe.min_words,
+        "min_words": recipe.merge_threshold,
         "join_paragraphs": recipe.join_paragraphs,
         "unsupported": recipe.unsupported,
         "shard_characters": reading.shard_characters,

@@ -70,7 +70,7 @@ class Making:
     embed_metadata: Sequence[str] | None
     late_chunking: bool | None
     words: int
-    min_words: int
+    min_words: int | None
     join_paragraphs: bool
     unsupported: Policy
     cache: str | Path | None = field(default=None, repr=False)

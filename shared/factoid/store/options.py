@@ -101,7 +101,7 @@ class RecipeKwargs(TypedDict, total=False):
 
     propositionizer: Propositionizer | None
     words: int
-    min_words: int
+    min_words: int | None
     join_paragraphs: bool
     sentences: SentenceSplitter | None
     unsupported: Policy

@@ -9,7 +9,7 @@ from factoid.heading_template import EMBED_TEMPLATE
 from factoid.propositions import Propositionizer
 from factoid.propositions.contextualizer import Contextualizer
 from factoid.propositions.decompose import Policy
-from factoid.split import MIN_WORDS, WORDS
+from factoid.split import WORDS, merge_threshold
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, content_id
 
@@ -24,12 +24,17 @@ class Recipe:
     granularities: Sequence[Granularity]  # besides passages, which are always made
     propositionizer: Propositionizer | None = None  # None makes no propositions
     words: int = WORDS
-    min_words: int = MIN_WORDS
+    min_words: int | None = None  # for half of the words, but at most 50
     join_paragraphs: bool = True
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
     contextualizer: Contextualizer | None = None  # None writes no contexts
+
+    @property
+    def merge_threshold(self) -> int:
+        """Below how many words a passage is merged."""
+        return merge_threshold(self.words, self.min_words)
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
@@ -44,7 +49,7 @@ class Recipe:
             list(self.granularities),
             component_name(self.propositionizer),
             self.words,
-            self.min_words,
+            self.merge_threshold,
             self.join_paragraphs,
             self.unsupported,
             self.template,

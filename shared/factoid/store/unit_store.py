@@ -20,7 +20,7 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.contextualizer import CONTEXT, CachedContextualizer, Contextualizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Weights
-from factoid.split import MIN_WORDS, WORDS
+from factoid.split import WORDS
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, check_units
 from factoid.store.ingest import AddReport, add_embedded, aingest, ingest
@@ -251,7 +251,7 @@ class UnitStore:
         *,
         propositionizer: Propositionizer | None = None,
         words: int = WORDS,
-        min_words: int = MIN_WORDS,
+        min_words: int | None = None,
         join_paragraphs: bool = True,
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,

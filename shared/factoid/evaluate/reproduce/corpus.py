@@ -16,7 +16,7 @@ from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.ranking import Weights
-from factoid.split import MIN_WORDS, WORDS, split_passages, split_sentences
+from factoid.split import WORDS, split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.store.document_units import assemble
 from factoid.text.sentence_ends import SentenceSplitter
@@ -79,7 +79,6 @@ class PaperCorpus:
             for passage in split_passages(
                 document,
                 words=self._words,
-                min_words=min(MIN_WORDS, self._words // 2),
                 join_paragraphs=False,
                 sentences=self._sentence_splitter,
             ):

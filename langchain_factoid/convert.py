@@ -109,7 +109,8 @@ def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
     """Return a document as the core takes it.
 
     Title and section are those of the metadata where they are strings.
-    Without an id, one is made from content and metadata.
+    Without an id, one is made from content and metadata. The score and the matches of a retrieved
+    document are those of a query, and are left out.
 
     Raises:
         InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata
@@ -119,6 +120,7 @@ def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
         raise InvalidInputError(
             f"expected langchain_core.documents.Document, got {type(document).__name__}"
         )
+    document, _ = without_query(document)
     metadata = plain_metadata(document.metadata)
     title, section = (text_field(metadata, key) for key in _HEADINGS)
     return CoreDocument(

@@ -280,8 +280,10 @@ def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
     A node without a source is its own document, or belongs to its parent's. Metadata become what
-    JSON can hold; lone surrogates are refused.
+    JSON can hold; lone surrogates are refused. The matches of a retrieved node are those of a
+    query, and are left out.
     """
+    node, _ = without_query(node)
     text = text_of(node)
     title, section = (text_field(node.metadata, key) for key in HEADING)
     metadata = plain_metadata(node.metadata)

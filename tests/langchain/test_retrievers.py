@@ -90,3 +90,17 @@ def test_bad_fields_are_refused(filled: MultiGranularFAISS) -> None:
             MultiGranularRetriever(**{"store": filled, field: value})
     with pytest.raises(TypeError, match="granularty"):
         MultiGranularRetriever(store=filled, granularty="sentence")
+
+
+def test_what_was_found_is_added_elsewhere_without_the_query(
+    filled: MultiGranularFAISS, embedding: Embeddings
+) -> None:
+    found = MultiGranularRetriever(store=filled, k=2, parents="passage").invoke("eyes")
+    with MultiGranularFAISS(embedding) as other:
+        other.add_documents(found)
+        kept = other.get_by_ids([document.id for document in found])  # type: ignore[misc]
+        again = MultiGranularRetriever(store=other, k=1).invoke("eyes")
+    assert kept == found
+    for document in kept:
+        assert not {"score", "matches"} & document.metadata.keys()
+    assert "source_score" not in again[0].metadata

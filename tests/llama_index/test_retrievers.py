@@ -124,3 +124,12 @@ def test_mmr_chooses_from_more_than_k(index):
         query = VectorStoreQuery(vector, 2, mode="mmr", mmr_threshold=0.3)
         expected = index.vector_store.query(VectorStoreQuery(vector, 2), mmr=0.3, fetch_k=fetch_k)
         assert index.vector_store.query(query, **options) == expected
+
+
+def test_what_was_found_is_added_elsewhere_without_the_query(index, embed_model):
+    [result] = MultiGranularRetriever(index, k=1).retrieve("Which tower leans?")
+    other = MultiGranularFaissVectorStore()
+    VectorStoreIndex.from_vector_store(other, embed_model=embed_model).insert_nodes([result.node])
+    [kept] = other.get_nodes()
+    assert (kept.get_content(), kept.metadata["about"]) == (result.node.get_content(), "pisa")
+    assert "matches" not in kept.metadata

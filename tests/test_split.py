@@ -189,9 +189,17 @@ def test_nothing_comes_of_nothing(text):
     assert split_passages(Document(text)) == []
 
 
-@pytest.mark.parametrize(("words", "min_words"), [(0, 0), (10, 11), (10, -1)])
-def test_options_out_of_range(words, min_words):
-    with pytest.raises(InvalidInputError, match=f"got words={words}, min_words={min_words}"):
+@pytest.mark.parametrize(
+    ("words", "min_words", "message"),
+    [
+        (0, 0, "words must be at least 1, got 0"),
+        (0, None, "words must be at least 1, got 0"),
+        (10, 11, "min_words must be from 0 to words=10, got 11"),
+        (10, -1, "min_words must be from 0 to words=10, got -1"),
+    ],
+)
+def test_options_out_of_range(words, min_words, message):
+    with pytest.raises(InvalidInputError, match=message):
         split_passages(Document("text"), words=words, min_words=min_words)
 
 

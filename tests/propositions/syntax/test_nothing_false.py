@@ -568,3 +568,26 @@ def test_times_weather_and_events_are_not_the_subject_before(sentence: str) -> N
 )
 def test_what_is_said_of_things_is_written_out(text: str, fact: str) -> None:
     assert facts(text)[-1].startswith(fact)
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "is_same"),
+    [
+        ("Paul Weber", "Paul Henry Weber", True),
+        ("Clara Holm", "General Clara Holm", True),
+        ("Clara Holm", "Clara", True),
+        ("Paul Weber", "Paul Weber Sr.", False),
+        ("Paul Weber Holm", "Paul Weber", False),
+        ("Paul Weber", "Paul Henry Holm", False),
+    ],
+)
+def test_a_longer_name_may_be_that_of_the_title(title: str, name: str, is_same: bool) -> None:
+    pronoun = "She" if "Clara" in title else "He"
+    made = facts(f"{name} was a judge from Lund. {pronoun} died in the old house in 1961.", title)
+    written = title if is_same else pronoun
+    assert made[-1] == f"{written} died in the old house in 1961."
+
+
+def test_a_step_with_a_number_is_a_place_in_a_row() -> None:
+    text = "The North League is small. It is at step 2 of the system of the country."
+    assert facts(text, "North League")[-1].startswith("North League is at step 2")

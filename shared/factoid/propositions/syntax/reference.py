@@ -79,6 +79,7 @@ _OF_OTHER_SEX = {
     "he": frozenset("she her hers herself".split()),
     "she": frozenset("he him his himself".split()),
 }
+_POSSESSIVE = re.compile(r"['’]s?\s")
 _PERSONS = _OF_OTHER_SEX["he"] | _OF_OTHER_SEX["she"]
 # Before a place: "He met her in Oslo" explains no "her".
 _PLACED = frozenset("at from in near on".split())
@@ -290,7 +291,9 @@ class Discourse:
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
-            return None  # two possible referents
+            if not _is_same_person(candidate.name, expected.name):
+                return None  # two possible referents
+            candidate = expected
         # So far only things were spoken of, as in "Recognition came slowly."
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in THINGS
         entity = known or candidate
@@ -872,9 +875,24 @@ def _is_occasion(tree: Tree, index: int, entity: Entity) -> bool:
         return is_weather and noun not in _WITH_WEATHER
     is_verdict = word == "point" and tree.lower[predicate - 1] in _TURNING
     is_verdict = is_verdict or (word in _VERDICTS_IN_THE_PAST and tree.is_past(head))
-    if is_verdict or not LEXICON["verdicts"].isdisjoint((word, _singular(word))):
+    is_verdict = is_verdict or not LEXICON["verdicts"].isdisjoint((word, _singular(word)))
+    is_placed = predicate == head and tree.child(head, "case") is not None  # "It is at step 2"
+    if is_verdict and not is_placed:
         return not _is_happening(entity.name)
     return _is_time(tree, predicate, words) and noun not in _TIMES
+
+
+def _is_same_person(name: str, other: str) -> bool:
+    """Return whether two names are one person's: "Anna Berg" and "General Anna Maria Berg".
+
+    "Paul Berg" and "Paul Berg Sr." may be two, and so may "George Washington" and "George
+    Washington Carver".
+    """
+    if _POSSESSIVE.search(f"{name} {other} "):
+        return False
+    shorter, longer = sorted((name.split(), other.split()), key=len)
+    is_part = set(shorter) <= set(longer) and shorter[0] in longer[:-1][:2]
+    return is_part and (len(shorter) == 1 or shorter[-1] == longer[-1])
 
 
 def _is_happening(name: str) -> bool:

@@ -84,6 +84,29 @@ def test_speakers_comments_and_captions_that_roll_up(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("cues", "texts"),
+    [
+        (
+            ["<v Ann>The mill turns", "all day. It", "is red."],
+            ["Ann: The mill turns all day. It is red."],
+        ),
+        (["<v Ann>The mill</v>", "turns."], ["Ann: The mill turns."]),
+        # a sentence has ended, or somebody else speaks
+        (["<v Ann>The mill turns.", "It is red."], ["Ann: The mill turns.", "It is red."]),
+        (["<v Ann>The mill", "- No!"], ["Ann: The mill", "No!"]),
+        (["The mill", "<v Ann>turns."], ["The mill", "Ann: turns."]),
+        (["<v Ann>The mill", "<v Bo>No", "it stands."], ["Ann: The mill", "Bo: No it stands."]),
+    ],
+)
+def test_a_cue_without_a_speaker_goes_on_with_an_open_sentence(tmp_path, cues, texts):
+    lines = ["WEBVTT"]
+    for number, cue in enumerate(cues):
+        lines += ["", f"00:0{number}.000 --> 00:0{number + 1}.000", cue]
+    path = write(tmp_path / "a.vtt", "\n".join(lines))
+    assert [text for text, _ in entries(path)] == texts
+
+
 def test_speech_without_full_stops_is_cut(tmp_path):
     cue = "00:00:{:02},000 --> 00:00:{:02},000\nten words that go on and on without an end {}"
     cues = "\n\n".join(cue.format(second, second + 1, second) for second in range(20))

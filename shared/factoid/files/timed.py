@@ -102,9 +102,10 @@ class _Spoken:
 def read_subtitles(text: str) -> list[TimedText]:
     """Return the sentences of subtitles in SRT or WebVTT.
 
-    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a
-    cue repeats from the one before is left out. The metadata holds `time` and `end_time`, as in
-    "00:01:02.500", and the `speaker`, if the cue names one; the text then begins with the name.
+    Cues are joined up to the end of a sentence, another speaker or a longer silence; one that names
+    no speaker goes on with an open sentence. A line that a cue repeats from the one before is left
+    out. The metadata holds `time` and `end_time`, as in "00:01:02.500", and the `speaker`, if the
+    cue names one; the text then begins with the name.
 
     Raises:
         InvalidInputError: There is no cue.
@@ -184,7 +185,7 @@ def _parts(lines: Iterable[str], speaker: str) -> Iterator[tuple[str, str]]:
 
 
 def _continues(spoken: _Spoken, start: str, speaker: str) -> bool:
-    if speaker.startswith("-") or speaker != spoken.speaker:
+    if speaker not in ("", spoken.speaker):  # a cue may name nobody within a sentence
         return False
     is_long = spoken.words >= _MOST_WORDS
     is_late = _seconds(start) - _seconds(spoken.end) > _LONGEST_GAP

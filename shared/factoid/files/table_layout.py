@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 TEXT_FIELDS = ("text", "content", "page_content")  # columns whose cells are the texts of documents
 LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
+MOST_TITLES = 10  # rows above the header
 NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
 COMMENT = re.compile(r"\A(?:##+\s*|#(?:\s+|\Z))")  # "#tag" and "#1" are none
-
-_MOST_TITLES = 10  # rows above the header
 # Values that name no column where all below have their form: a number, a day, an hour, an address.
 _VALUES = (
     NUMBER,
@@ -132,10 +131,10 @@ def _title_rows(rows: Sequence[Row]) -> int:
     """
     filled = [sum(map(bool, row.cells)) for row in rows]
     cells = [row.cells for row in rows]
-    for place in range(1, min(_MOST_TITLES + 1, len(rows))):
+    for place in range(1, min(MOST_TITLES + 1, len(rows))):
         if _is_set_apart(rows, filled, place):
             return place
-    for place in range(1, min(_MOST_TITLES + 1, len(rows))):
+    for place in range(1, min(MOST_TITLES + 1, len(rows))):
         usual = _usual(filled[place:])
         names_columns = _names_columns(cells[place])
         if filled[place] < 2 or _is_narrow(filled[place], usual) or not names_columns:

@@ -19,6 +19,7 @@ from factoid.files.limits import ReadLimits
 from factoid.files.table_layout import (
     COMMENT,
     LONGEST_NAME,
+    MOST_TITLES,
     NUMBER,
     TEXT_FIELDS,
     Layout,
@@ -231,7 +232,8 @@ def _block(row: Row, rows: _Rows) -> list[Row]:
     """Return a row with those below it, up to a blank line unless it is below titles."""
     block = [row]
     for below in rows.ahead():
-        if below.is_below_blank and max(map(_filled, block)) > 1:
+        is_titled = len(block) <= MOST_TITLES and max(map(_filled, block)) == 1
+        if below.is_below_blank and not is_titled:
             break
         block.append(below)
     return block
@@ -259,6 +261,8 @@ class _Table:
         if self._columns is None or self._columns.has_texts:
             return False
         block = _block(row, rows)
+        if max(map(_filled, block)) == 1:
+            return False
         is_note = len(block) > 1 and block[1].is_below_blank and _NOTE.fullmatch(row.cells[0])
         return not is_note and begins_table(block, self._columns.names)
 

@@ -49,10 +49,10 @@ class Surroundings:
                 self.facts[index] = [(names, sentence.start, sentence.end)]
             elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
-                said = _words(block.names)
+                repeated = _words(block.names)
                 for header in headers:
                     words = _words(cell_texts(sentences[header].block))
-                    if words and said.issuperset(words):
+                    if words and repeated.issuperset(words):
                         self.repeats.setdefault(index, set()).add(header)
             elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = written_leads(sentence.block)

@@ -27,6 +27,7 @@ from factoid.framework import (
     hit_fields,
     match_fields,
     plain_metadata,
+    shown,
     text_field,
     with_fields,
     with_heading,
@@ -103,6 +104,24 @@ def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S
             f"got {len(values)} {name} for {len(items)} texts: give one for each, or none at all"
         )
     return list(zip(items, values, strict=True))
+
+
+def to_document(text: str, metadata: Mapping[str, Any]) -> Document:
+    """Return a text with its metadata as a document.
+
+    Raises:
+        InvalidInputError: The text is no string, or the metadata are no dict.
+    """
+    if not isinstance(text, str):
+        raise InvalidInputError(
+            f"expected texts, got {shown(text)}: leave it out, or write it as a string"
+        )
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(
+            f"expected a dict of metadata for each text, got {shown(metadata)}: give {{}} for a "
+            "text without any"
+        )
+    return Document(page_content=text, metadata=dict(metadata))
 
 
 def to_core(document: Document, document_id: str | None = None) -> CoreDocument:

@@ -22,6 +22,7 @@ from factoid.framework import (
     Region,
     SummaryReport,
     asummarize_tables,
+    check_list,
     clean_layout,
     read_layout,
     read_loaded,
@@ -104,6 +105,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         return self._parts(document, metadata or {}, self._summarize(document))
 
     def _read(self, documents: Iterable[Document]) -> list[Loaded]:
+        check_list(documents, "documents", Document)
         return read_loaded(
             ((document.page_content, document.metadata) for document in documents), self._without
         )

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from factoid.framework import Encoder, InvalidInputError, Vectors, portable_name, to_matrix
+from factoid.framework import (
+    Encoder,
+    InvalidInputError,
+    Vectors,
+    check_list,
+    portable_name,
+    to_matrix,
+)
 
 # Where LangChain's integrations keep the name of their model.
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
@@ -78,6 +85,7 @@ class EncoderEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of units."""
+        check_list(texts, "texts")
         return self.encoder.encode_units(texts).tolist()  # type: ignore[no-any-return]
 
     def embed_query(self, text: str) -> list[float]:

@@ -29,6 +29,7 @@ from factoid.framework import (
     Filter,
     add_own_articles,
     build_own_articles,
+    check_list,
     check_names,
     option_names,
     split_names,
@@ -132,6 +133,7 @@ class EntityRetriever(BaseRetriever):
             options,
             option_names(FromDocumentsKwargs) | cls.model_fields.keys(),
         )
+        check_list(documents, "documents", Document)
         building, fields = split_names(option_names(BuildingKwargs), options)
         store = build_own_articles(map(to_core, documents), **building)
         return cls(articles=store, **fields)
@@ -142,6 +144,7 @@ class EntityRetriever(BaseRetriever):
         It works as `factoid.entities.add_own_articles`. The file is built again, so pass many
         documents at once. Other retrievers see them when their `articles` are reloaded.
         """
+        check_list(documents, "documents", Document)
         add_own_articles(self._core.articles, map(to_core, documents))
 
     def delete(self, ids: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from factoid.framework import (
     Granularity,
     RankedParents,
     SpanHit,
+    check_list,
     check_names,
     hit_fields,
 )
@@ -60,6 +61,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Return the best units, or the documents in their new order, best first."""
+        check_list(documents, "documents", Document)
         passages = map(to_passage, documents)
         k = self.k if self.top_n is None else self.top_n
         hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=k)

@@ -30,6 +30,7 @@ from factoid.framework import (
     SearchOptions,
     TokenVectorEncoder,
     Weights,
+    check_list,
     check_names,
     check_text,
     option_names,
@@ -279,6 +280,8 @@ def _over(
 
 
 def _cores(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[CoreDocument]:
+    check_list(documents, "documents", Document)
+    check_list(ids, "ids")
     if ids is None:
         return list(map(to_core, documents))
     return [to_core(document, name) for document, name in one_each("ids", ids, documents)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack
 
@@ -26,6 +26,7 @@ from factoid.framework import (
     SyntaxPropositionizer,
     Unit,
     adecompose,
+    check_list,
     check_names,
     decompose,
     merge_threshold,
@@ -37,7 +38,7 @@ from factoid.framework import (
     with_cache,
 )
 from langchain_factoid.chat_model import ChatModelPropositionizer
-from langchain_factoid.convert import one_each, to_core, unit_document
+from langchain_factoid.convert import one_each, to_core, to_document, unit_document
 
 
 class PassageKwargs(TypedDict, total=False):
@@ -108,18 +109,19 @@ class PassageTextSplitter(TextSplitter):
         Raises:
             InvalidInputError: The number of metadatas differs from that of the texts.
         """
+        check_list(texts, "texts")
+        check_list(metadatas, "metadatas", Mapping)
         if not metadatas:
             metadatas = [{} for _ in texts]
         pairs = one_each("metadatas", metadatas, texts)
-        return self.split_documents(
-            Document(page_content=text, metadata=metadata) for text, metadata in pairs
-        )
+        return self.split_documents(to_document(text, metadata) for text, metadata in pairs)
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents as the class describes."""
         return _documents(self._passages(documents))
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
+        check_list(documents, "documents", Document)
         read = tracked(documents, show=self._progress, unit=" documents", desc="splitting")
         passages = []
         for document in read:

@@ -30,6 +30,7 @@ from factoid.framework import (
     StoreFormatError,
     StoreKwargs,
     UnitStore,
+    check_list,
     check_names,
     local_folder,
     merge_threshold,
@@ -38,7 +39,13 @@ from factoid.framework import (
     to_matrix,
 )
 from factoid.framework import Document as CoreDocument
-from langchain_factoid.convert import found_document, hit_documents, one_each, to_core
+from langchain_factoid.convert import (
+    found_document,
+    hit_documents,
+    one_each,
+    to_core,
+    to_document,
+)
 from langchain_factoid.embeddings import EncoderEmbeddings, LangChainEncoder
 
 Relevance = Callable[[float], float]
@@ -285,6 +292,7 @@ class MultiGranularFAISS(VectorStore):
         Raises:
             InvalidInputError: The number of metadatas or ids differs from that of the texts.
         """
+        check_list(text_embeddings, "texts with their embeddings")
         pairs = list(text_embeddings)
         texts = [text for text, _ in pairs]
         documents = _documents(texts, metadatas)
@@ -551,10 +559,14 @@ def _documents(
     texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None
 ) -> list[Document]:
     """Return a document for each text, with the metadata at its place, if any are given."""
+    check_list(texts, "texts")
     texts = list(texts)
+    check_list(metadatas, "metadatas", Mapping)
     metadatas = list(metadatas or ()) or [{}] * len(texts)
-    pairs = one_each("metadatas", metadatas, texts)
-    return [Document(page_content=text, metadata=dict(metadata)) for text, metadata in pairs]
+    documents = []
+    for text, metadata in one_each("metadatas", metadatas, texts):
+        documents.append(to_document(text, metadata))
+    return documents
 
 
 @dataclass(frozen=True)
@@ -570,6 +582,8 @@ class _CoreDocuments:
     added: list[str]
 
     def __iter__(self) -> Iterator[CoreDocument]:
+        check_list(self.documents, "documents", Document)
+        check_list(self.ids, "ids")
         pairs: Iterable[tuple[Document, str | None]] = (
             (document, None) for document in self.documents
         )

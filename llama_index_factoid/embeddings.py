@@ -9,7 +9,15 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from factoid.framework import Encoder, Progress, Vectors, portable_name, progress_bar, to_matrix
+from factoid.framework import (
+    Encoder,
+    Progress,
+    Vectors,
+    check_list,
+    portable_name,
+    progress_bar,
+    to_matrix,
+)
 
 _BATCHES = 10  # between two looks at the progress
 # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
@@ -87,6 +95,7 @@ class EncoderEmbedding(BaseEmbedding):
         self, texts: list[str], show_progress: bool = False, **options: Any
     ) -> list[list[float]]:
         """Return the embeddings of texts, and show the progress of long work."""
+        check_list(texts, "texts")
         embeddings: list[list[float]] = []
         with self._bar(texts, show_progress) as bar:
             for block in self._blocks(texts):
@@ -98,6 +107,7 @@ class EncoderEmbedding(BaseEmbedding):
         self, texts: list[str], show_progress: bool = False, **options: Any
     ) -> list[list[float]]:
         """Do the same without blocking the event loop."""
+        check_list(texts, "texts")
         embeddings: list[list[float]] = []
         with self._bar(texts, show_progress) as bar:
             for block in self._blocks(texts):

@@ -31,6 +31,7 @@ from factoid.framework import (
     InvalidInputError,
     add_own_articles,
     build_own_articles,
+    check_list,
     check_names,
     option_names,
     split_names,
@@ -108,6 +109,7 @@ class EntityRetriever(BaseRetriever):
         lists the errors.
         """
         check_names(f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs))
+        check_list(documents, "documents", BaseNode)
         building, of_class = split_names(option_names(BuildingKwargs), options)
         store = build_own_articles(map(_core, documents), **building)
         return cls(store, **of_class)
@@ -118,6 +120,7 @@ class EntityRetriever(BaseRetriever):
         It works as `factoid.entities.add_own_articles`. The file is built again, so pass many
         documents at once. Other retrievers see them when their `articles` are reloaded.
         """
+        check_list(documents, "documents", BaseNode)
         add_own_articles(self._core.articles, map(_core, documents))
 
     def delete(self, ids: Iterable[str]) -> None:

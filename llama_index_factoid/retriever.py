@@ -29,6 +29,7 @@ from factoid.framework import (
     ExistingStore,
     ExistingStoreKwargs,
     InvalidInputError,
+    check_list,
     check_names,
     option_names,
     plain_metadata,
@@ -185,10 +186,12 @@ class MultiGranularRetriever(VectorIndexRetriever):
         A document whose id is there replaces the one that is, and one that has not changed is
         skipped.
         """
+        check_list(documents, "documents", BaseNode)
         return self.existing.add_documents(list(map(_core, documents)))
 
     async def aadd_documents(self, documents: Sequence[BaseNode]) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop."""
+        check_list(documents, "documents", BaseNode)
         return await self.existing.aadd_documents(list(map(_core, documents)))
 
     def add_existing(self) -> AddReport:

@@ -42,6 +42,7 @@ from factoid.framework import (
     Tree,
     Unit,
     UnitStore,
+    check_list,
     check_names,
     local_folder,
     matches,
@@ -255,6 +256,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 "this store was filled with late_chunking=True, and LlamaIndex embeds each node by "
                 "itself: add documents with UnitStore or MultiGranularFAISS, or use another store"
             )
+        check_list(nodes, "nodes", BaseNode)
         nodes = list(nodes)
         embeddings = []
         for node in nodes:

@@ -31,7 +31,8 @@ _NAMES_AND_CODES = (
     "amharic=am arabic=ar armenian=hy bulgarian=bg burmese=my chinese=zh danish=da deutsch=de "
     "dutch=nl english=en french=fr german=de greek=el hindi=hi italian=it japanese=ja "
     "kazakh=kk marathi=mr persian=fa polish=pl russian=ru portuguese=pt slovak=sk swedish=sv "
-    "turkish=tr czech=cs spanish=es urdu=ur"
+    "turkish=tr czech=cs spanish=es urdu=ur romanian=ro finnish=fi "
+    "vietnamese=vi"
 )
 CODES = dict(pair.split("=") for pair in _NAMES_AND_CODES.split())
 GROUP = 10  # sentences of a treebank without paragraphs

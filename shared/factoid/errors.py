@@ -115,6 +115,20 @@ def check_names(
         raise UnknownOptionError(f"{owner} has no option {name!r}: {advice}")
 
 
+def check_list(values: object, things: str, single: type[object] = str) -> None:
+    """Refuse one thing, or a string, where several are expected.
+
+    Iterating over it would give letters, or the fields of a record.
+
+    Raises:
+        InvalidInputError: It is a string, or of the `single` type.
+    """
+    if isinstance(values, str | bytes):
+        raise InvalidInputError(f"expected a list of {things}, got the string {shown(values)}")
+    if isinstance(values, single):
+        raise InvalidInputError(f"expected a list of {things}, got a single one")
+
+
 def shown(value: Any, length: int = 60) -> str:
     """Return the beginning of a value's `repr` for a message, or its type where Python has none.
 

@@ -49,7 +49,9 @@ from factoid.errors import (
     InvalidInputError,
     MissingDependencyError,
     StoreFormatError,
+    check_list,
     check_names,
+    shown,
 )
 from factoid.evaluate.texts import check_measure, is_of_answers, measure_answer, measure_texts
 from factoid.existing import LANGCHAIN as LANGCHAIN_STORES
@@ -277,6 +279,7 @@ __all__ = [
     "assemble",
     "asummarize_tables",
     "build_own_articles",
+    "check_list",
     "check_measure",
     "check_metadata_keys",
     "check_names",
@@ -316,6 +319,7 @@ __all__ = [
     "scoped_row_id",
     "scrolled",
     "seen_text",
+    "shown",
     "split_heading",
     "split_names",
     "split_options",

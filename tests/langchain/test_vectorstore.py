@@ -12,7 +12,14 @@ from langchain_core.documents import Document
 
 from factoid.errors import InvalidInputError
 from factoid.store import GRANULARITIES
-from langchain_factoid import MultiGranularFAISS
+from factoid.testing import HashEncoder
+from langchain_factoid import (
+    EncoderEmbeddings,
+    EntityRetriever,
+    MultiGranularFAISS,
+    PassageTextSplitter,
+    PropositionTextSplitter,
+)
 from tests.langchain.conftest import HashEmbeddings
 from tests.langchain.documents import KAKAPO, OLM, SENTENCES, TITAN
 
@@ -148,3 +155,42 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete(filter=lambda metadata: metadata["year"] < 1000)
     assert filled.similarity_search("it", k=9) == [TITAN]
     assert filled.similarity_search("it", document_ids=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda store: store.add_texts("Ice."), "a list of texts, got the string 'Ice.'"),
+        (lambda store: store.add_texts(b"Ice."), "a list of texts, got the string b'Ice.'"),
+        (lambda store: store.add_texts(["Ice.", None]), "expected texts, got None: leave it out"),
+        (lambda store: store.add_texts(["Ice."], {"a": 1}), "a list of metadatas, got a single"),
+        (lambda store: store.add_texts(["Ice."], [None]), "dict of metadata for each text, got No"),
+        (lambda store: store.add_texts(["a", "b"], ids="ab"), "a list of ids, got the string 'ab'"),
+        (lambda store: store.add_documents("Ice."), "a list of documents, got the string"),
+        (lambda store: store.add_documents(OLM), "a list of documents, got a single one"),
+        (lambda store: store.add_embeddings("Ice."), "a list of texts with their embeddings"),
+        (lambda store: store.get_by_ids("ab"), "a list of ids, got the string 'ab'"),
+        (lambda store: store.delete("ab"), "a list of ids, got the string 'ab'"),
+        (lambda store: store.embeddings.embed_documents("Ice."), "a list of texts, got"),
+        (lambda _: PassageTextSplitter().create_documents("Ice."), "a list of texts, got"),
+        (lambda _: PassageTextSplitter().create_documents([7]), "expected texts, got 7"),
+        (lambda _: PassageTextSplitter().split_documents(OLM), "a list of documents, got a single"),
+        (lambda _: PropositionTextSplitter().split_documents("Ice."), "a list of documents, got"),
+        (lambda _: EntityRetriever.from_documents(OLM), "a list of documents, got a single one"),
+    ],
+)
+def test_one_thing_in_place_of_a_list_is_refused(call: Any, message: str) -> None:
+    with MultiGranularFAISS(EncoderEmbeddings(HashEncoder())) as store:
+        with pytest.raises(InvalidInputError, match=message):
+            call(store)
+        assert store.store.ids() == []
+
+
+async def test_one_thing_in_place_of_a_list_is_refused_by_async_methods(embedding: Any) -> None:
+    with MultiGranularFAISS(embedding) as store:
+        with pytest.raises(InvalidInputError, match="a list of texts, got the string"):
+            await store.aadd_texts("Ice.")
+        with pytest.raises(InvalidInputError, match="a list of documents, got a single one"):
+            await store.aadd_documents(OLM)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="a list of texts, got the string"):
+            MultiGranularFAISS.from_texts("Ice.", embedding)

@@ -9,7 +9,13 @@ from llama_index.core.schema import Document, NodeRelationship, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from factoid.errors import InvalidInputError
-from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser
+from factoid.testing import HashEncoder
+from llama_index_factoid import (
+    EncoderEmbedding,
+    EntityRetriever,
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+)
 from tests.llama_index.nodes import DIM, ask, bare, node, where
 
 
@@ -26,6 +32,18 @@ def test_bad_options_are_refused_at_once(options):
     ("call", "message"),
     [
         (lambda store: store.add([{"text": "x"}]), "expected nodes, got dict"),
+        (lambda store: store.add("xyz"), "a list of nodes, got the string 'xyz'"),
+        (lambda store: store.add(node("x", np.ones(DIM))), "a list of nodes, got a single one"),
+        (lambda store: store.get_nodes("xyz"), "a list of ids, got the string 'xyz'"),
+        (lambda store: store.delete_nodes("xyz"), "a list of ids, got the string 'xyz'"),
+        (
+            lambda _: EncoderEmbedding(HashEncoder()).get_text_embedding_batch("xyz"),
+            "a list of texts, got the string 'xyz'",
+        ),
+        (
+            lambda _: EntityRetriever.from_documents(Document(text="x")),
+            "a list of documents, got a single one",
+        ),
         (
             lambda store: store.get_nodes(filters={"year": 1}),
             "filters must be MetadataFilters, got dict",

@@ -191,3 +191,33 @@ def test_the_span_of_a_row_that_is_said_as_it_stands_has_its_words_alone():
 def test_a_header_without_rows_below_it_has_no_bars():
     source = "| Equation | Description |\n|---|---|\n| ![](a.png) | ![](b.png) |"
     assert [fact for fact, _ in facts(source)] == ["Equation; Description"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "written"),
+    [
+        # two header rows
+        (
+            "<tr><th rowspan=2>Mill<th colspan=2>Flour, bran<tr><th>1998<th>1999"
+            "<tr><td>Old<td>5<td>6<tr><td>New<td>7<td>8",
+            [
+                "Mill: Old; Flour, bran 1998: 5; Flour, bran 1999: 6",
+                "Mill: New; Flour, bran 1998: 7; Flour, bran 1999: 8",
+            ],
+        ),
+        # a row with fewer cells than the header
+        ("<tr><th>Mill<th>Flour<th>Bran<tr><td>Old<td colspan=2>5", ["Mill: Old; Flour, Bran: 5"]),
+        # names of columns that no row says
+        (
+            "<tr><th>Mill<th>Flour<th>Bran<tr><td>Old<td>5",
+            ["Mill; Flour; Bran", "Mill: Old; Flour: 5"],
+        ),
+        # another header below
+        (
+            "<tr><th>Mill<th>Flour<tr><td>Old<td>5<tr><th>Town<th>Bran<tr><td>Varn<td>6",
+            ["Mill: Old; Flour: 5", "Town: Varn; Bran: 6"],
+        ),
+    ],
+)
+def test_headers_that_rows_say_are_no_facts(rows, written):
+    assert [fact for fact, _ in facts(f"<table>{rows}</table>")] == written

@@ -50,6 +50,30 @@ Zmarł w 1990 r. w Łodzi.|Urodził się w XIX w.|Potem wyjechał.
 डॉ. राम और श्री. मोहन आए।|वे ए. पी. जे. से मिले।
 Hun bor i bygningen, jf. kap. 4, og Skt. Hans er i juni.|Det er godt.
 „Er kommt.“|Dann geht er.|»Ja.«|Nein.
+Tex. R. App. P. 9.4(i) and Ohio Crim. R. 16 differ.|He sued in Tex. in May.|They met in Tex.|Nobody saw it.
+Va. Code Ann. § 8.01 and Nev. Rev. Stat. § 41 apply, as does Mich. Penal Code § 750.|They hold.
+See 71 Fed. Reg. 2010, 9 Wis. App. 3d 44 and Pub. L. No. 99-1.|The Ga. Ct. App. agreed.
+I left for Wash.|5 weeks later I was back.|He likes the app.|Civil law is dull.
+Reg. (EC) No 1/2003 and Dec. 7/2011 bind.|He lost to Dir.|2006 men came.
+Acct. No. 7, Doc. No. 8 and Kat. Nr. 9 are lost.|We fed the cat.|No. 7 is its bowl.
+Qty. 12, Art.-Nr. 7, Kundennr. 8 and Ste. 40.|It broke by the qty.|Nobody knew.
+We open Tues. 9 a.m. and close Thur. 5 p.m.|They wait till Tues.|The rest go.
+Take doxy. 100 mg t.i.d. for a week.|Give susp. 5 ml b.i.d.|Shake it.|I lost a tab.|100 people saw it.
+Assoc. Prof. Roe met Asst. Insp. Lee.|He wrote to Roe & Assoc.|They replied.
+Er starb im 2. Jh. n. Chr. in Trier.|Die Variable heißt n.|Er kennt sie.
+Prof. Dr. agr. Lang und Dipl.-Chem. Kurz und Dr. rer. pol. Roth kamen.|Er ist Dr. iur.|Sie ist es nicht.
+Siehe BGBl. II S. 12 und ABl. L 5.|Es steht im BGBl.|Das gilt.|Er traf cand. med. Lang.
+Offen Di.-Sa. 10–18 Uhr und Do. 9:30 bis 12 Uhr.|Er kam am Do.|9 Leute blieben.|Das macht man so.|5 waren da.
+Am 3. Dez. 1999 und im Okt. 2001 war er da.|Es war im Okt.|Er ging.
+Ouvert mar.-jeu. 9h-17h depuis le 2 févr. 2001.|Il est né en juil. 1950.|Il pleut.
+Nato il 2 ott. 1950 e morto il 4 mag. 2001.|Vedi la sez. IV.|Il resto manca.|They dig it out.|2019 was good.
+Mieszka w Łodzi przy ul. Długiej 7 m. 12.|Jest zima.
+The rod is 7 m.|12 of them broke.|We asked TP.|Nobody knew.
+Hun bor i Kbh. Ø og er cand. polit. Berg.|Det er godt.|Hun bor i Kbh.|Han bor i Oslo.|Det var i år 9 f. Kr. i Rom.
+Halit Bey Gazi Cad. No. 7 ve Ihlamur Sok. No. 9 adresinde.|Sonra gitti.
+Dna Pop și dl. Rusu stau pe bd. Unirii nr. 7, vezi pag. 8.|El nu este aici.
+Hän asuu esim. Turussa, ks. Liite 7, ja tulee klo. 9.|Se on hyvä.|Hän osti leipää jne.|Sitten hän lähti.
+Ông ở TP. Huế và gặp PGS. Lan.|Bà là bác sĩ.
 He paid it ... gladly.|Why not . . . ?|She left.
 """
 

@@ -184,6 +184,14 @@ def test_arrays_that_would_lead_a_search_astray_are_refused(damage):
             "softhyphen zerowidth marks",
         ),
         ("hi", "हिन्दी में लिखा", "हिन्दी"),
+        # points of Arabic, Hebrew, Syriac, in the text or in the query, and a longer line
+        ("", "بَيْتٌ قديم", "بيت"),
+        ("", "بيت قديم", "بَيْتٌ"),
+        ("ar", "مدرسـةٌ كبيرة", "مدرسة"),
+        ("en", "المــاء بارد", "الماء"),
+        ("", "שָׁלוֹם רב", "שלום"),
+        ("", "\ufb2aלום", "שלום"),
+        ("", "ܡܲܠܟܵܐ", "ܡܠܟܐ"),
         ("en", "掃除機 X1の保証は二年です。", "保証"),
         ("en", "掃除機 X1の保証", "証"),
         ("en", "สวัสดีครับ ผมชื่อจอห์น", "ชื่อ"),
@@ -194,6 +202,20 @@ def test_words_are_found_in_other_forms_and_scripts(language, text, query):
     index = filled(["nothing of it", text], language=language)
     assert matching(index, query) == [1]
     assert set(index.terms(query)) <= set(filled([text], language=language)._terms.of_text(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("हिन्दी", "हन्द"),  # vowel signs of other scripts are letters
+        ("தமிழ்", "தமழ"),
+        ("בית־ספר", "ביתספר"),  # a hyphen
+        ("أكل", "كل"),
+    ],
+)
+def test_marks_that_tell_words_apart_count(text, query):
+    index = filled(["nothing of it", text], language="")
+    assert matching(index, query) == []
 
 
 def test_question_words_do_not_count_beside_others():

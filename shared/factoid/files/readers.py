@@ -39,7 +39,8 @@ from factoid.files.lines import (
     visible_files,
 )
 from factoid.files.parquet import unpack
-from factoid.files.tables import TEXT_FIELDS, read_rows, row_text, row_title
+from factoid.files.table_layout import TEXT_FIELDS
+from factoid.files.tables import read_rows, row_text, row_title
 from factoid.files.timed import (
     LOG_ENDING,
     SUBTITLE_ENDINGS,

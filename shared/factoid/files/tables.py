@@ -7,40 +7,46 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 from factoid.errors import UnreadableFileError
 from factoid.files.encodings import read_text_lines
 from factoid.files.limits import ReadLimits
-
-TEXT_FIELDS = ("text", "content", "page_content")  # columns whose cells are the texts of documents
+from factoid.files.table_layout import (
+    COMMENT,
+    LONGEST_NAME,
+    MOST_TITLES,
+    NUMBER,
+    TEXT_FIELDS,
+    Layout,
+    Row,
+    begins_table,
+    layout_of,
+    merged_header,
+)
+from factoid.words import without_traceless
 
 _DELIMITERS = ",;\t|"
 # how Excel states the delimiter
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 _RETURN = re.compile(r"(?<=\r)(?!\n)")  # old line ends; within quotes a reader joins what this cuts
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
-_LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
 _LONG = 40  # words; longer cells are texts
 _NAMING = ("title", "name", "subject", "headline", "question")  # columns whose cells name a row
 _SAMPLE_ROWS = 100
 _SAMPLE_CHARACTERS = 1_000_000
-_MOST_TITLES = 10  # rows above the header
-_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
 _RULE = re.compile(r":?-{2,}:?")
 _LABEL_END = re.compile(r":(?!\S)|\n")
-# Values that name no column where all below have their form: a number, a day, an hour, an address.
-_VALUES = (
-    _NUMBER,
-    re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ]\d\d:\d\d\S*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}"),
-    re.compile(r"\d{1,2}:\d\d(?::\d\d)?"),
-    re.compile(r"[^@\s]+@[^@\s]+\.\w+|https?://\S+"),
+# A note: "* estimated", "Source: the mill", or a sentence of some words.
+_NOTE = re.compile(
+    r"(?:[*†‡§#]+|\(?[\d*]{1,2}\)|[¹²³])\s?\S.*|[^\W\d_][^\W_]*(?: [^\W_]+){0,3}:\s.+"
+    r"|(?:\S+\s+){3,}\S+[.!?…。！？][\"'”’»)\]]*",
+    re.DOTALL,
 )
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,9 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 
     The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or
     what a first line such as "sep=;" says. Rows above the header with few cells are the table's
-    title. A column without a name is called "column 3" after its place; so are all columns where
-    the first row holds values, such as a number above numbers.
+    title, and so are comments (#). A column without a name is called "column 3" after its place; so
+    are all columns where the first row holds values, such as a number above numbers. Below a blank
+    line another table may begin, with a title and a header of its own.
 
     Raises:
         UnreadableFileError: The file is not such a table, two columns have one name, or a row of
@@ -79,47 +86,21 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
     if path.suffix.lower() == ".tsv":
         preferred = "\t"
     delimiter = delimiter or _delimiter(sample, prefer=preferred)
-    parsed = _parsed(sample, delimiter)
-    above = _title_rows(parsed)
-    levels = _header_levels(parsed[above:])
-    if not above and _lacks_header(parsed):
-        levels = 0
-    counted = reading.counted(chain(sample, lines))
-    reader = csv.reader(counted, delimiter=delimiter, strict=True, skipinitialspace=True)
-    titles: list[str] = []
-    header: list[list[str]] = []
-    columns: _Columns | None = None
-    is_below_blank = False
+    rows = _Rows(path, reading, chain(sample, lines), delimiter)
+    table: _Table | None = None
+    number = 0
     try:
-        for row in reader:
-            reading.size = 0
-            cells = [cell.strip() for cell in row]
-            if not any(cells):
-                is_below_blank = True
-                continue
-            if header and columns is None and _is_rule(cells):
-                continue  # below the header of a table in Markdown
-            if len(titles) < above:
-                titles.append(", ".join(filter(None, cells)))
-            elif len(header) < levels:
-                header.append(cells)
-            else:
-                columns = columns or _Columns(
-                    _merged(header), delimiter
-                )  # without a header, all names are made up
-                place = f":{reader.line_num + reading.skipped}"
-                title = ", ".join(titles)
-                named = columns.named(cells)
-                # One word is rather a row of which nothing else is known.
-                is_note = len(named) == 1 and " " in cells[0]
-                if is_below_blank and is_note:
-                    named = columns.note(cells[0])
-                yield TableRow(place, named, title, columns.stated, frozenset(columns.unnamed))
-            is_below_blank = False
-        if header and columns is None:
-            _Columns(_merged(header), delimiter)  # raises if two columns have one name
+        for row in rows:
+            number = row.number
+            if table is None:
+                table = _Table(layout_of([row, *rows.ahead()]), delimiter)
+            elif row.is_below_blank and table.ends_before(row, rows):
+                table = _Table(layout_of(_block(row, rows)), delimiter)
+            if read := table.read(row, rows):
+                yield read
+        if table:
+            table.check()
     except csv.Error as error:
-        number = reader.line_num + reading.skipped
         raise UnreadableFileError(f"{path}:{number}: not a table in CSV: {error}") from error
 
 
@@ -137,7 +118,7 @@ def row_text(row: TableRow) -> str:
         names_row = (
             not lines
             and name in row.unnamed
-            and not _NUMBER.fullmatch(cell)
+            and not NUMBER.fullmatch(cell)
             and not _LABEL_END.search(cell)
         )
         line = cell if names_row else f"{name}: {cell}"
@@ -194,17 +175,155 @@ class _Lines:
             yield line
 
 
+class _Rows:
+    """The rows that are not blank, which can be looked at before they are read."""
+
+    def __init__(self, path: Path, reading: _Lines, lines: Iterable[str], delimiter: str) -> None:
+        self._path = path
+        self._reading = reading
+        self._reader = csv.reader(
+            reading.counted(lines), delimiter=delimiter, strict=True, skipinitialspace=True
+        )
+        self._coming: deque[Row] = deque()
+        self._error: UnreadableFileError | None = None  # behind the rows that come
+
+    def __iter__(self) -> Iterator[Row]:
+        while self._coming or self._read():
+            yield self._coming.popleft()
+
+    def ahead(self) -> Iterator[Row]:
+        """Yield the rows that come, up to a number of rows and of characters."""
+        size = 0
+        for place in range(_SAMPLE_ROWS):
+            if place == len(self._coming) and (self._error or not self._read(later=True)):
+                return
+            row = self._coming[place]
+            yield row
+            size += sum(map(len, row.cells))
+            if size >= _SAMPLE_CHARACTERS:
+                return
+
+    def _read(self, *, later: bool = False) -> bool:
+        """Read one more row; of an error `later`, the rows before it are read first."""
+        try:
+            if self._error:
+                raise self._error
+            is_below_blank = False
+            for row in self._reader:
+                self._reading.size = 0
+                cells = [cell.strip() for cell in row]
+                if any(cells):
+                    number = self._reader.line_num + self._reading.skipped
+                    self._coming.append(Row(cells, number, is_below_blank))
+                    return True
+                is_below_blank = True
+        except csv.Error as error:
+            number = self._reader.line_num + self._reading.skipped
+            self._error = UnreadableFileError(f"{self._path}:{number}: not a table in CSV: {error}")
+            self._error.__cause__ = error
+        except UnreadableFileError as error:
+            self._error = error
+        if self._error and not later:
+            raise self._error
+        return False
+
+
+def _block(row: Row, rows: _Rows) -> list[Row]:
+    """Return a row with those below it, up to a blank line unless it is below titles."""
+    block = [row]
+    for below in rows.ahead():
+        is_titled = len(block) <= MOST_TITLES and max(map(_filled, block)) == 1
+        if below.is_below_blank and not is_titled:
+            break
+        block.append(below)
+    return block
+
+
+def _filled(row: Row) -> int:
+    """Return the number of cells that are not empty."""
+    return sum(map(bool, row.cells))
+
+
+class _Table:
+    """A table with its title and the names of its columns."""
+
+    def __init__(self, layout: Layout, delimiter: str) -> None:
+        self._layout = layout
+        self._delimiter = delimiter
+        self._titles: list[str] = []
+        self._header: list[list[str]] = []
+        self._columns: _Columns | None = None
+        self._holds_notes = False  # rather rows like them, such as sentences with labels
+        self._has_rows = False
+
+    def ends_before(self, row: Row, rows: _Rows) -> bool:
+        """Return whether another table begins at a row below a blank line."""
+        if self._columns is None or self._columns.has_texts:
+            return False
+        block = _block(row, rows)
+        if max(map(_filled, block)) == 1:
+            return False
+        is_note = len(block) > 1 and block[1].is_below_blank and _NOTE.fullmatch(row.cells[0])
+        return not is_note and begins_table(block, self._columns.names)
+
+    def read(self, row: Row, rows: _Rows) -> TableRow | None:
+        """Return what a row says of the columns; nothing if it is a title, a header or a rule."""
+        cells = row.cells
+        if self._header and self._columns is None and _is_rule(cells):
+            return None  # below the header of a table in Markdown
+        if len(self._titles) < self._layout.titles:
+            stated = (COMMENT.sub("", cells[0]), *cells[1:])
+            self._titles.append(", ".join(filter(None, stated)))
+            return None
+        if len(self._header) < self._layout.levels:
+            self._header.append([without_traceless(cell).strip() for cell in cells])
+            return None
+        columns = self._columns or _Columns(merged_header(self._header), self._delimiter)
+        self._columns = columns  # without a header, all names are made up
+        named = columns.named(cells)
+        if self._is_note(row, rows):
+            named = columns.note(cells[0])
+        elif _NOTE.fullmatch(cells[0]):
+            self._holds_notes = True
+        self._has_rows = self._has_rows or len(named) > 1
+        title = ", ".join(filter(None, self._titles))
+        return TableRow(f":{row.number}", named, title, columns.stated, frozenset(columns.unnamed))
+
+    def check(self) -> None:
+        """Raise a csv.Error if the header of a table without rows has one name twice."""
+        if self._header and self._columns is None:
+            _Columns(merged_header(self._header), self._delimiter)
+
+    def _is_note(self, row: Row, rows: _Rows) -> bool:
+        """Return whether a row is a note below the table, such as its source."""
+        columns = self._columns
+        if _filled(row) > 1 or not row.cells[0] or columns is None or columns.has_texts:
+            return False
+        if row.is_below_blank:
+            # One word is rather a row of which nothing else is known.
+            return " " in row.cells[0]
+        is_like_rows = self._holds_notes or not self._has_rows
+        if is_like_rows or not _NOTE.fullmatch(row.cells[0]):
+            return False
+        for below in rows.ahead():
+            if below.is_below_blank:
+                break
+            if _filled(below) > 1:
+                return False
+        return True
+
+
 class _Columns:
     """The names of columns, with names made up for those that have none."""
 
     def __init__(self, header: Sequence[str], delimiter: str) -> None:
-        self._names = list(header)
+        self.names = list(header)
         self._delimiter = delimiter
         self.unnamed: dict[str, None] = {}
-        while self._names and not self._names[-1]:
-            self._names.pop()
+        while self.names and not self.names[-1]:
+            self.names.pop()
         twice = []
-        for name, count in Counter(self._names).items():
+        for name, count in Counter(self.names).items():
             if name and count > 1:
                 twice.append(name)
         if twice:
@@ -212,20 +331,20 @@ class _Columns:
                 f"several columns are called {', '.join(map(repr, twice))}: give each a name of "
                 "its own"
             )
-        longest = max(self._names, key=len, default="")
-        if len(longest) > _LONGEST_NAME:
+        longest = max(self.names, key=len, default="")
+        if len(longest) > LONGEST_NAME:
             raise csv.Error(
                 f"the name of a column has {len(longest):,} characters, and at most "
-                f"{_LONGEST_NAME} are read: the first line of a table names its columns, got "
+                f"{LONGEST_NAME} are read: the first line of a table names its columns, got "
                 f"{longest:.40}"
             )
-        self.stated = frozenset(filter(None, self._names))
-        self._has_texts = not self.stated.isdisjoint(TEXT_FIELDS)
+        self.stated = frozenset(filter(None, self.names))
+        self.has_texts = not self.stated.isdisjoint(TEXT_FIELDS)
         self._width = len(header)
 
     def named(self, cells: Sequence[str]) -> dict[str, str]:
         """Return the cells of a row that are not empty by the names of their columns."""
-        if self._has_texts and any(cells[self._width :]):
+        if self.has_texts and any(cells[self._width :]):
             raise csv.Error(
                 f"more cells than the {self._width} names: put texts that hold a "
                 f"{self._delimiter!r} into quotes"
@@ -238,10 +357,10 @@ class _Columns:
 
     def note(self, text: str) -> dict[str, str]:
         """Return a text below a table of several columns, such as its source, as the only cell."""
-        return {self._made_up(0) if len(self._names) > 1 else self._name(0): text}
+        return {self._made_up(0) if len(self.names) > 1 else self._name(0): text}
 
     def _name(self, place: int) -> str:
-        name = self._names[place] if place < len(self._names) else ""
+        name = self.names[place] if place < len(self.names) else ""
         return name or self._made_up(place)
 
     def _made_up(self, place: int) -> str:
@@ -314,141 +433,3 @@ def _fits_quotes(sample: Sequence[str], delimiter: str) -> bool:
 def _is_rule(cells: Sequence[str]) -> bool:
     """Return whether a row holds hyphens only."""
     return all(_RULE.fullmatch(cell) for cell in cells if cell)
-
-
-def _title_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows stand above the header.
-
-    Those with a cell or two, before one that names the columns.
-    """
-    filled = [sum(map(bool, row)) for row in rows]
-    for place in range(1, min(_MOST_TITLES + 1, len(rows))):
-        below = filled[place:]
-        usual = max(Counter(below).items(), key=lambda item: (item[1], item[0]))[0]
-        if filled[place] < 2 or _is_narrow(filled[place], usual) or not _names_columns(rows[place]):
-            continue
-        are_single = all(
-            count == 1 and row[0] for row, count in zip(rows[:place], filled, strict=False)
-        )
-        are_narrow = are_single or all(_is_narrow(count, usual) for count in filled[:place])
-        # What stands above may also be a header with few names: then the rows below have to show
-        # another one.
-        is_clear = (are_single and usual >= 3) or _differs(rows[place], rows[place + 1 :])
-        if are_narrow and is_clear:
-            return place
-        return 0
-    return 0
-
-
-def _is_narrow(filled: int, usual: int) -> bool:
-    """Return whether a row has few cells for a header of a table with usually so many."""
-    return filled * 2 < usual or (filled * 2 == usual and usual >= 4)
-
-
-def _names_columns(row: Sequence[str]) -> bool:
-    """Return whether a row looks like a header: distinct texts, or years."""
-    texts = [cell for cell in row if cell]
-    is_text = [not _NUMBER.fullmatch(text) or bool(_YEAR.fullmatch(text)) for text in texts]
-    return (
-        all(is_text)
-        and len({*texts}) == len(texts)
-        and max(map(len, texts), default=0) <= _LONGEST_NAME
-    )
-
-
-def _header_levels(rows: Sequence[Sequence[str]]) -> int:
-    """Return 2 if the row below the header belongs to it, else 1.
-
-    It does if it gives a name to each column without one, as below a merged cell.
-    """
-    if len(rows) < 2:
-        return 1
-    header, below = rows[:2]
-    unnamed = []
-    for column in range(1, max(len(header), len(below))):
-        if not _cell(header, column):
-            unnamed.append(column)
-    are_named = bool(unnamed) and all(_cell(below, column) for column in unnamed)
-    are_used = all(any(_cell(row, column) for row in rows[2:]) for column in unnamed)
-    is_header = (
-        are_used
-        and (bool(header[0]) or all(_cell(row, 0) for row in rows[2:]))
-        and not below[0]
-        and not any(_NUMBER.fullmatch(cell) for cell in below if cell)
-    )
-    if are_named and is_header:
-        return 2
-    return 1
-
-
-def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row holds values.
-
-    Such are a number, a date or an address above others of its kind. Numbers that count up in equal
-    steps, or only there, and years above other numbers, name their columns.
-    """
-    if len(rows) < 2:
-        return False
-    first, *others = rows
-    if not {*first}.isdisjoint(TEXT_FIELDS) or (not first[0] and all(row[0] for row in others)):
-        return False
-    if _counts_up(first, in_steps=True) or (_counts_up(first) and not all(map(_counts_up, others))):
-        return False
-    years = [column for column, cell in enumerate(first) if _YEAR.fullmatch(cell)]
-    if years and not all(_YEAR.fullmatch(_cell(row, column)) for row in others for column in years):
-        return False
-    for column, cell in enumerate(first):
-        form = next((form for form in _VALUES if form.fullmatch(cell)), None)
-        below = [row[column] for row in others if _cell(row, column)]
-        if form is not None and below and all(map(form.fullmatch, below)):
-            return True
-    return False
-
-
-def _counts_up(row: Sequence[str], *, in_steps: bool = False) -> bool:
-    """Return whether the whole numbers in a row rise, perhaps in equal steps.
-
-    There must be two at least.
-    """
-    numbers = []
-    for cell in row:
-        if cell.isdecimal() and len(cell) < 10:
-            numbers.append(int(cell))
-    steps = [after - before for before, after in pairwise(numbers)]
-    return bool(steps) and min(steps) > 0 and not (in_steps and len({*steps}) > 1)
-
-
-def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of columns from one or two rows.
-
-    The name of a merged cell holds for those at its right.
-    """
-    if len(levels) < 2:
-        return list(chain.from_iterable(levels))
-    outer, inner = levels
-    names: list[str] = []
-    last = ""
-    for column in range(max(len(outer), len(inner))):
-        name = _cell(inner, column)
-        last = _cell(outer, column) or last
-        group = last if name else _cell(outer, column)
-        names.append(" / ".join(filter(None, (group, name))))
-    return names
-
-
-def _cell(row: Sequence[str], column: int) -> str:
-    if column < len(row):
-        return row[column]
-    return ""
-
-
-def _differs(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a column has only numbers below a name."""
-    for column, name in enumerate(header):
-        cells = []
-        for row in rows:
-            if column < len(row) and row[column]:
-                cells.append(row[column])
-        if name and not _NUMBER.fullmatch(name) and cells and all(map(_NUMBER.fullmatch, cells)):
-            return True
-    return False

@@ -31,22 +31,47 @@ _LONGEST_GAP = 3.0  # seconds within a sentence
 # When a log's entry was written, within its first characters, as one of the formats that are
 # understood.
 _HEAD = 80  # characters
+_HALF = r"[ \u00a0\u202f]?[AaPp](?:[Mm]\b|\.[Mm]\.)"  # of the day, behind the hours of a clock
+_FRACTION = r"(?:[.,]\d{1,9})?"
+_GLOG = re.compile(
+    rf"\A[IWEF](?P<glog>(?:\d{{4}})?\d{{4}} \d{{2}}:\d{{2}}:\d{{2}}{_FRACTION})(?!\d)"
+)
 _STAMPS = (
     re.compile(
-        r"(?<!\d)(?P<iso>\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]|\s)\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?"
-        r"(?:Z|[+-]\d{2}:?\d{2}))?)(?!\d)"
+        rf"(?<!\d)(?P<iso>\d{{4}}[-/]\d{{2}}[-/]\d{{2}}[T\s]\d{{2}}:\d{{2}}:\d{{2}}{_FRACTION}"
+        rf"(?:\s?(?:Z|[+-]\d{{2}}:?\d{{2}})|{_HALF})?)(?!\d)"
     ),
     re.compile(r"(?<!\d)(?P<web>\d{2}/[A-Z][a-z]{2}/\d{4}:\d{2}:\d{2}:\d{2}(?: [+-]\d{4})?)"),
     re.compile(
-        r"\A\W?(?P<text>[A-Z][a-z]{2} +\d{1,2} \d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?)"
+        r"\A\W?(?P<text>(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} +\d{1,2}(?:,? \d{4},?)? "
+        rf"\d{{1,2}}:\d{{2}}:\d{{2}}{_FRACTION}(?:{_HALF})?(?: \d{{4}})?)"
     ),
     re.compile(
-        r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}"
-        r"(?:[.,]\d{1,9})?)(?!\d)"
+        r"\A\W?(?P<words>\d{1,2}[ -][A-Z][a-z]{2}[ -]\d{4},? "
+        rf"\d{{1,2}}:\d{{2}}:\d{{2}}{_FRACTION}(?:{_HALF})?)(?!\d)"
     ),
+    re.compile(
+        r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{1,2}:\d{2}:\d{2}"
+        rf"{_FRACTION}(?:{_HALF})?)(?!\d)"
+    ),
+    re.compile(
+        r"\A\W?(?P<minutes>\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+\d{1,2}:\d{2}"
+        rf"(?:{_HALF})?)(?![\d:])"
+    ),
+    _GLOG,
 )
-_LEVEL = re.compile(
-    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b", re.IGNORECASE
+_AFTERNOON = re.compile(r"(?P<clock>.*\d)\s*(?P<half>[ap])\.?m\.?", re.IGNORECASE | re.DOTALL)
+_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE"
+_LEVEL = re.compile(rf"\b(?:{_LEVELS})\b", re.IGNORECASE)
+_GLOG_LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
+# What else begins an entry: a level, such as "[error]" or "ERROR:", or a day.
+_LEVEL_HEAD = rf"(?:[\[(<]\s*(?i:{_LEVELS})\s*[\])>]|(?:{_LEVELS})(?=[\s:|]|\Z))"
+_BEGINS = re.compile(rf"\A{_LEVEL_HEAD}")
+_DAY = re.compile(
+    rf"\A(?:{_LEVEL_HEAD}[\s:|]*)?\W?(?P<day>\d{{4}}([-/])\d{{2}}\2\d{{2}})(?![\w/-])"
+)
+_ANSI = re.compile(  # what a terminal does not show: colours, links, moves of the cursor
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]+[0-~]|\x1b[0-~]"
 )
 _MOST_LINES = 1000  # of an entry, such as a trace of calls
 
@@ -77,9 +102,10 @@ class _Spoken:
 def read_subtitles(text: str) -> list[TimedText]:
     """Return the sentences of subtitles in SRT or WebVTT.
 
-    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a
-    cue repeats from the one before is left out. The metadata holds `time` and `end_time`, as in
-    "00:01:02.500", and the `speaker`, if the cue names one; the text then begins with the name.
+    Cues are joined up to the end of a sentence, another speaker or a longer silence; one that names
+    no speaker goes on with an open sentence. A line that a cue repeats from the one before is left
+    out. The metadata holds `time` and `end_time`, as in "00:01:02.500", and the `speaker`, if the
+    cue names one; the text then begins with the name.
 
     Raises:
         InvalidInputError: There is no cue.
@@ -159,7 +185,7 @@ def _parts(lines: Iterable[str], speaker: str) -> Iterator[tuple[str, str]]:
 
 
 def _continues(spoken: _Spoken, start: str, speaker: str) -> bool:
-    if speaker.startswith("-") or speaker != spoken.speaker:
+    if speaker not in ("", spoken.speaker):  # a cue may name nobody within a sentence
         return False
     is_long = spoken.words >= _MOST_WORDS
     is_late = _seconds(start) - _seconds(spoken.end) > _LONGEST_GAP
@@ -194,28 +220,32 @@ def _seconds(clock: str) -> float:
 def read_log(lines: Iterable[tuple[int, str]]) -> Iterator[TimedText]:
     """Yield the entries of a log from its numbered lines.
 
-    An entry begins with a line that has a time. In a log without times, and before the first time,
-    it is each line. Indented lines belong to the entry above. The metadata holds the `time`, in ISO
-    8601 where the log gives date and time in digits, else as written, the `level`, such as "ERROR",
-    and the `line` at which the entry begins.
+    An entry begins with a line that has a time, or that begins with a level or a day. In a log
+    without times, and before the first time, it is each line. Indented lines belong to the entry
+    above. Colours of terminals are left out. The metadata holds the `time`, in ISO 8601 where the
+    log gives date and time in digits, else as written, the `level`, such as "ERROR", and the `line`
+    at which the entry begins.
     """
     entry: list[str] = []
     first = 0
     time = ""
     has_times = False
     for number, raw in lines:
-        line = raw.rstrip()
+        line = _ANSI.sub("", raw).rstrip()
         if not line.strip():
             continue
         stamp = _stamp(line)
-        has_times = has_times or bool(stamp)
-        goes_on = not stamp and (has_times or line[0] in " \t") and len(entry) < _MOST_LINES
+        day = _day(line)
+        has_level = bool(_BEGINS.match(line))
+        has_times = has_times or bool(stamp) or (has_level and bool(day))
+        begins = bool(stamp) or bool(day) or has_level
+        goes_on = not begins and (has_times or line[0] in " \t") and len(entry) < _MOST_LINES
         if entry and not goes_on:
             yield _entry(entry, time, first)
             entry = []
         if not entry:
             first = number
-            time = stamp
+            time = stamp or day
         entry.append(line)
     if entry:
         yield _entry(entry, time, first)
@@ -225,9 +255,18 @@ def _entry(lines: list[str], time: str, number: int) -> TimedText:
     metadata: dict[str, str | int] = {"line": number}
     if time:
         metadata["time"] = time
-    if level := _LEVEL.search(lines[0][: 2 * _HEAD]):
-        metadata["level"] = level[0].upper()
+    if level := _level(lines[0]):
+        metadata["level"] = level
     return TimedText("\n".join(lines), metadata, number)
+
+
+def _level(line: str) -> str:
+    """Return the level of an entry's first line, "" if it has none."""
+    if _GLOG.match(line):
+        return _GLOG_LEVELS[line[0]]
+    if level := _LEVEL.search(line[: 2 * _HEAD]):
+        return level[0].upper()
+    return ""
 
 
 def _stamp(line: str) -> str:
@@ -241,14 +280,39 @@ def _stamp(line: str) -> str:
     return ""
 
 
+def _day(line: str) -> str:
+    """Return the day with which a line begins, perhaps behind its level, "" if there is none."""
+    if match := _DAY.match(line):
+        return match["day"].replace("/", "-")
+    return ""
+
+
 def _iso(match: re.Match[str]) -> str:
-    text = match[0].strip("[(< ") if match.lastgroup is None else match[match.lastgroup]
+    form = match.lastgroup or ""
+    text = match[form]
     try:
-        if match.lastgroup == "iso":
-            return datetime.fromisoformat(text.replace("/", "-").replace(",", ".")).isoformat()
-        if match.lastgroup == "web":
-            form = "%d/%b/%Y:%H:%M:%S %z" if " " in text else "%d/%b/%Y:%H:%M:%S"
-            return datetime.strptime(text, form).isoformat()
+        if form == "iso":
+            return _moment(text).isoformat()
+        if form == "minutes" and text[:4].isdigit():
+            return _moment(text).isoformat()
+        if form == "web":
+            pattern = "%d/%b/%Y:%H:%M:%S %z" if " " in text else "%d/%b/%Y:%H:%M:%S"
+            return datetime.strptime(text, pattern).isoformat()
+        if form == "glog" and text[:8].isdigit():
+            return datetime.fromisoformat(text.replace(",", ".")).isoformat()
     except ValueError:
         return text  # such as the 30th of February
     return text
+
+
+def _moment(text: str) -> datetime:
+    """Return a date and time in digits, with "PM" as a time of the afternoon."""
+    text = text.replace("/", "-").replace(",", ".")
+    halved = _AFTERNOON.fullmatch(text)
+    if halved is None:
+        return datetime.fromisoformat(text)
+    moment = datetime.fromisoformat(halved["clock"])
+    if not 1 <= moment.hour <= 12:
+        return moment  # a clock of 24 hours
+    afternoon = 12 if halved["half"] in "pP" else 0
+    return moment.replace(hour=moment.hour % 12 + afternoon)

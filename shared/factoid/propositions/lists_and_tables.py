@@ -5,6 +5,7 @@ Alone, they say little or lie.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ from factoid.words import count_words
 Fact = tuple[str, int, int]  # a proposition, and its span in the document
 
 _STATEMENT_ENDS = tuple(end for end in SENTENCE_ENDS if end not in "?？")
+_WORD = re.compile(r"[^\s,]+")
 _KEY_WORDS = 12  # most words of a cell that names a part of its row
 
 
@@ -35,22 +37,23 @@ class Surroundings:
         self.facts: dict[int, list[Fact]] = {}
         self.repeats: dict[int, set[int]] = {}
         places = {sentence.start: index for index, sentence in enumerate(sentences)}
-        header = -1
+        headers: list[int] = []
         for index, sentence in enumerate(sentences):
             block = sentence.block
             is_first = index == 0 or sentences[index - 1].block is not block
             if block.is_header:
-                header = index
+                if headers and headers[-1] != index - 1:
+                    headers = []  # of the table, or the part of it, above
+                headers.append(index)
                 names = "; ".join(filter(None, cell_texts(block)))
                 self.facts[index] = [(names, sentence.start, sentence.end)]
             elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
-                if (
-                    block.names
-                    and header >= 0
-                    and cell_texts(sentences[header].block) == block.names
-                ):
-                    self.repeats.setdefault(index, set()).add(header)
+                repeated = _words(block.names)
+                for header in headers:
+                    words = _words(cell_texts(sentences[header].block))
+                    if words and repeated.issuperset(words):
+                        self.repeats.setdefault(index, set()).add(header)
             elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = written_leads(sentence.block)
             if index in self.facts or index in self.leads:
@@ -69,6 +72,14 @@ class Surroundings:
     def needed(self) -> bool:
         """Whether any sentence needs more than its own text."""
         return bool(self.leads or self.facts)
+
+
+def _words(names: Sequence[str]) -> set[str]:
+    """Return the words of the names of columns, which may join those of several header rows."""
+    words: set[str] = set()
+    for name in names:
+        words.update(_WORD.findall(name))
+    return words
 
 
 def _row_facts(sentence: Sentence) -> list[Fact]:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, check_list
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Report, adecompose, decompose
 from factoid.store.database.snapshot import NO_DIGEST
@@ -334,8 +334,7 @@ def _lookups(
     documents: Iterable[Document], tally: _Tally, sources: Sources | None
 ) -> Iterator[list[Document]]:
     """Yield documents in lists that are looked up in the store together."""
-    if isinstance(documents, Document):
-        raise InvalidInputError("expected a list of documents, got a single one")
+    check_list(documents, "documents", Document)
     lookup: list[Document] = []
     characters = 0
     for document in documents:

@@ -59,7 +59,7 @@ OPEN = frozenset(
     "tfno sigg sig.ra sig.na dott dott.ssa prof.ssa avv geom egr spett ecc.mo on.le pagg exmo exma "
     "profa "
     # These with a capital only
-    "Ing Sig Av Sta Sto Ir Jhr Mons Rag Lic Urb Const "
+    "Ing Sig Av Sta Sto Ir Jhr Mons Rag Lic Urb Const Cad Mah Sok Blv Bulv "
     # Dutch, Polish, Czech, Danish, Swedish, Norwegian, Turkish
     "ul dhr mevr bijv blz m.b.t t.a.v i.v.m inż hab ppłk płk tzw godz zob mudr judr phdr tzv např "
     "napr skt dvs f.eks bl.a mht tlf doç yrd bkz "
@@ -70,8 +70,9 @@ OPEN = frozenset(
 )
 _CLOSING = frozenset(
     "inc ltd co corp jr sr etc al ave blvd rd bd cie esq a.m p.m am pm b.c a.d bc ad ph.d "
-    "m.d d.c deg u.s u.k u.n e.u jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed "
-    "thu fri sat sun usw mio mrd tsd enz itd itp osv atd ltda ecc s.a s.p.a s.r.l ee.uu "
+    "m.d d.c deg u.s u.k u.n e.u jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues "
+    "wed thu thur thurs fri sat sun cit usw mio mrd tsd enz itd itp osv atd ltda ecc s.a s.p.a "
+    "s.r.l ee.uu "
     "т.д т.п руб тыс млн млрд н.э κ.λπ κλπ".split()
 )
 _NUMBERS = frozenset(
@@ -86,7 +87,7 @@ _NUMBERS = frozenset(
 # "I opened the app. 3 days later …".
 COMMON = frozenset(
     "app apps ext mod prop def arg par pars pos item tab ref stat prob var ann annex rule "
-    "ser cap caps lit inc ill".split()
+    "ser cap caps lit inc ill cat dim doc res spec".split()
 )
 # A clause may end with them: "He said no. They left."
 WORDS_TOO = frozenset("no v c b d art est ed ul".split())
@@ -100,14 +101,17 @@ ENGLISH = _language(
     "nonetheless once one only or other others please thanks over several similarly since so some "
     "soon such then there therefore though through thus today together under unlike until upon "
     "what when where whereas whether which while who why within yet both all any of how later here "
-    "also did do does is are was were can could would should"
+    "also did do does is are was were can could would should",
+    open="asst assoc atty insp mgr pty pvt",
+    numbers="amt avg cat dim doc qty res spec ste",
 )
 GERMAN = _language(
     "aber als am auch auf aus bei bis bitte da damit dann das dazu dem den der des die dies diese "
     "dieser dieses doch durch ein eine einem einen einer eines er es für hier ich ihr ihre im in "
     "ist jede jeder kein keine man mit nach nicht nur sein seine seit sie sind so um und vom von "
     "vor wann war warum was weil wenn wer werden wie wir wird wo zu zum zur zudem",
-    open="s fa gem o od med phil jur lt allg ev gegr geb gest verw u str",
+    open="s fa gem o od med phil jur lt allg ev gegr geb gest verw u str bgbl rgbl "
+    "abl gvbl bstbl drs",
     closing="jh jhd v.chr n.chr std mill chr h",
     numbers="bd satz art s",
 )
@@ -131,7 +135,7 @@ ITALIAN = _language(
     "il lo la gli le un uno una di del della dei degli delle che e è in nel nella per con non si "
     "su al alla da dal dalla come più ma questo questa questi quello sono anche dopo secondo "
     "quando dove io lui lei noi essi ha",
-    open="sig rag gent mons ing arch on cap cav comm pag nn es",
+    open="sig rag gent mons ing arch on cap cav comm pag nn es sez lett",
     numbers="co n par t",
 )
 PORTUGUESE = _language(
@@ -152,11 +156,11 @@ DUTCH = _language(
 POLISH = _language(
     "i w na z do się nie to jest że o jak za po od ale co przez dla są była był było który która "
     "które tym tego już ten ta te on ona oni czy oraz jego jej ich może tylko według gdy kiedy "
-    "więc jednak potem ponadto a",
+    "więc jednak potem ponadto przy a",
     open="ul św ks mjr kpt por ppor np tj al im woj pow gm ok tzn pt wg red tłum os pl abp bp sp "
-    "m.in str min",
+    "m.in str min nadkom podkom sierż",
     closing="r in gr w rr n.e p.n.e",
-    numbers="s t",
+    numbers="s t m",
 )
 RUSSIAN = _language(
     "и в во не на я он она оно они мы вы с со что а по это как но из у к за от то же его её их "
@@ -171,7 +175,7 @@ DANISH = _language(  # and Norwegian
     "fra har hvad hva hvor efter etter men også om kan blev ble sig seg hans hendes denne dette "
     "da når så nu skal vil havde mod over under",
     open="st sml vedr ca evt pga inkl ekskl kr nr",
-    closing="osv m.m m.v mv mio mia f.kr e.kr jr",
+    closing="osv m.m m.v mv mio mia f.kr e.kr jr kbh",
     numbers="s bd stk",
 )
 SWEDISH = _language(
@@ -204,6 +208,25 @@ GREEK = _language(
     closing="κ.λπ κλπ μ.μ π.μ μ.χ π.χρ ευρ δισ εκ χιλ",
     numbers="σελ αρ παρ κεφ τ",
 )
+ROMANIAN = _language(
+    "și şi la cu pe din de că este sunt un o care nu se pentru în al ai ale lui să mai prin "
+    "această acest după când sau fost dar el ea ei ele unde s-a din între până",
+    open="dl dna dlui d-na d-l d-lui d-nei ing str bd jud com pag alin",
+    closing="ș.a ş.a",
+    numbers="pag alin lit cap ap et sc bl s",
+)
+FINNISH = _language(
+    "ja on ei se että hän oli myös kun joka mutta ovat tai niin kuin ne sen mukaan jos minä sinä "
+    "tämä nämä jo vain sekä hänen siitä ole hänet sitten",
+    open="esim ns mm ks vrt toim tri nk",
+    numbers="klo s nro puh",
+)
+VIETNAMESE = _language(
+    "và của là có được trong cho không với các một những người này từ đến ở tại ông bà theo đã "
+    "về khi",
+    open="tp TS ThS GS PGS BS KS",
+    numbers="q p đ",
+)
 LANGUAGES = (
     ENGLISH,
     GERMAN,
@@ -219,6 +242,9 @@ LANGUAGES = (
     CZECH,
     TURKISH,
     GREEK,
+    ROMANIAN,
+    FINNISH,
+    VIETNAMESE,
 )
 
 # The languages of each function word.

@@ -26,6 +26,7 @@ from factoid.text.abbreviations import (
     language_of,
 )
 from factoid.text.lines import is_bullet, line_starts
+from factoid.text.references import DIRECTIONS, is_within_reference
 from factoid.words import INVISIBLE, without_invisible
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ _FIRST = re.compile(rf"[{_MARKS};:{_UNSPACED}．\n]")  # what a candidate begins
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5}")
 _LETTER_AND_POINT = re.compile(r"[^\W\d_]\s?\.")
+_NO_AND_NUMBER = re.compile(r"Nos?\.\s?\d")
 _BEHIND_LETTER_AND_POINT = re.compile(r"(?:\A|[\s(])[^\W\d_]\s?\.\s?\Z")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)|（[^（）\n]{1,300}）|《[^《》\n]{1,300}》")
 _WORD_CHARACTER = re.compile(r"\w")
@@ -94,6 +96,7 @@ _CLOSING_QUOTE = re.compile(r'[ \u00a0]"(?=\s|\Z)')  # of a text cut into tokens
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĘĚŁŃŇŘŚŠŤŮŹŻŽΑ-ΩА-ЯЁІЇЄ]")
 _LONGEST_TOKEN = 40
 _FEWEST_SPACES = 7  # of a text without capitals that is taken for prose
+_NUMBERED = ("str", "nr")  # ends of words before numbers: "Hauptstr. 5", "Art.-Nr. 5"
 _VARIABLES = frozenset("aixyz")  # before a number: "the value of x. 3 samples …"
 _HIDDEN = "ㅁ"  # a letter that is neither large nor small, in place of what is protected
 
@@ -255,7 +258,9 @@ class _Prose:
         lower = word.lower()
         if word != lower.capitalize() and not self.is_lower:
             return False
-        return lower in ENGLISH.function_words or lower in self.language.function_words
+        if lower in self.language.function_words:
+            return True
+        return lower in ENGLISH.function_words and word != "I"  # else a numeral: "BGBl. I"
 
 
 def _candidates(text: str) -> Iterator[re.Match[str]]:
@@ -344,6 +349,9 @@ def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: i
     ahead = before[: len(before) - len(token)]
     starts_line = not ahead.rpartition("\n")[2].strip(" \t([*_")
     stop = _Stop(token, ahead, starts_line, is_alone, goes_on, following, word)
+    is_reference = is_within_reference(token, ahead, text, match.end("mark"))
+    if is_reference and not _starts_sentence(prose, stop):
+        return False
     return _ends_behind(prose, stop)
 
 
@@ -359,7 +367,7 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
     if elided := _ELIDED.match(lower):  # "l'av.", "dell'art."
         lower = lower[elided.end() :]
     is_before_initial = _LETTER_AND_POINT.match(text, stop.following) is not None
-    starts = not is_before_initial and prose.starts_sentence(stop.word)
+    starts = _starts_sentence(prose, stop)
     is_behind_number = _NUMBER_BEFORE.search(stop.ahead) is not None
     if stop.is_alone and starts and (token.isupper() or lower not in OPEN or len(lower) == 1):
         return True
@@ -367,7 +375,7 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
     # Abbreviations.
     if is_behind_number and lower in _UNITS:
         return not (is_before_initial or is_before_number)
-    if is_before_number and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
+    if is_before_number and (lower in language.numbers or lower.endswith(_NUMBERED)):
         is_word = language is ENGLISH and lower in COMMON and token.islower()
         return is_word and not _REFERENCE.match(text, stop.following)
     if lower in language.numbers:
@@ -375,11 +383,14 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         is_letter = stop.starts_line and len(stop.word) == 1 and stop.word.isupper()
         if is_letter or _LETTER_REFERENCE.match(text, stop.following):
             return False
+    if lower.endswith(("-nr", ".nr")):  # "Best.-Nr. B-5"
+        return starts
     if lower in language.open or token in language.open:
         is_word = lower in WORDS_TOO or lower not in OPEN
         return is_word and (starts or stop.is_alone) and not is_before_number
     if lower in language.closing or _ACRONYM.fullmatch(token):
-        return starts or stop.is_alone
+        is_last = lower in DIRECTIONS and stop.word[:1].isupper()
+        return starts or stop.is_alone or is_last
     if _DEVANAGARI.match(token) and prose.has_danda:
         return False
     if is_before_number and not is_behind_number and _is_unspoken(token):  # "hfst. 3", "Rdnr. 5"
@@ -399,18 +410,31 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
             return False  # "s. 5"
         if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
             return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
-    if language is GERMAN and token.isdigit() and stop.word:
-        is_ordinal = (
-            len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
-        )
-        if is_ordinal or stop.word in _ORDINAL_NOUNS:
-            return False
+    if language is GERMAN and _is_ordinal(stop, starts):
+        return False
     if _NUMBERING.fullmatch(token):
         return not stop.starts_line  # "1.", "a." and "ii." number a clause or an item of a list
     if stop.goes_on and not prose.is_spaced:
         is_word = lower in ENGLISH.function_words and len(token) > 1
         return is_word or (len(token) >= 3 and _VOWEL.search(token) is not None)
     return True
+
+
+def _is_ordinal(stop: _Stop, starts: bool) -> bool:
+    """Return whether a number in German is an ordinal before a noun."""
+    if not stop.token.isdigit() or not stop.word:
+        return False
+    if stop.word in _ORDINAL_NOUNS:
+        return True
+    is_behind_article = _BEFORE_ORDINAL.search(stop.ahead) is not None
+    return len(stop.token) < 4 and not starts and is_behind_article
+
+
+def _starts_sentence(prose: _Prose, stop: _Stop) -> bool:
+    """Return whether the next word starts a sentence, behind an abbreviation."""
+    if _LETTER_AND_POINT.match(prose.text, stop.following):
+        return False
+    return prose.starts_sentence(stop.word) and not _NO_AND_NUMBER.match(prose.text, stop.following)
 
 
 def _is_plain(token: str, lower: str) -> bool:

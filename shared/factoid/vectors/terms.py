@@ -65,6 +65,13 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _PLAIN_LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
 )
+# Marks that texts are mostly written without: vowels and other points of Arabic, Hebrew and Syriac,
+# and the line that makes Arabic words longer. In other scripts vowel signs are letters.
+_POINTS = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u0898-\u089f"
+    "\u08ca-\u08e1\u08e3-\u08ff]+"
+)
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -72,7 +79,8 @@ class Terms:
     """Finds the terms of texts in one language.
 
     Words are runs of letters, marks and digits, case-folded, stemmed, and then without accents;
-    characters that are not seen (soft hyphens, zero-width spaces, marks of direction) do not count.
+    characters that are not seen (soft hyphens, zero-width spaces, marks of direction) do not count,
+    nor do the points of Arabic, Hebrew and Syriac.
     Scripts without spaces, and Korean, are read as characters and pairs of them. A term is a hash
     of 64 bits, so no index holds a word of a text.
 
@@ -150,7 +158,7 @@ def _words(spaced: Any, text: str) -> list[str]:
     else:
         seen = INVISIBLE.sub("", text)
         folded = unicodedata.normalize("NFKC", fold(unicodedata.normalize("NFKC", seen)))
-        words = _word().findall(spaced(folded))
+        words = _word().findall(spaced(_POINTS.sub("", folded)))
     if len(text) > _LONGEST:
         words = [word for word in words if len(word) <= _LONGEST]
     return words

@@ -169,6 +169,45 @@ def test_what_is_true_alone_is_split(text: str, expected: list[str]) -> None:
     assert propositions(text) == expected
 
 
+_SOLD = "sold the island in 1650"
+_BOUGHT = "bought two ships from Holland"
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Portugal, as well as Spain,",
+        "Portugal, or rather its king,",
+        "Portugal – as well as Spain –",
+        "Portugal — unlike Spain —",
+        "Portugal (unlike Spain)",
+    ],
+)
+def test_an_aside_is_repeated_with_the_mark_that_closes_it(subject: str) -> None:
+    assert propositions(f"{subject} {_SOLD} and {_BOUGHT}.") == [
+        f"{subject} {_SOLD}.",
+        f"{subject} {_BOUGHT}.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subject", "repeated"),
+    [
+        ("Portugal, then a kingdom,", "Portugal"),
+        ("The large, rich Portugal, which had a king,", "The large, rich Portugal"),
+        ("Portugal, Spain, and England, who were at peace,", "Portugal, Spain, and England"),
+    ],
+)
+def test_no_mark_follows_what_is_no_aside(subject: str, repeated: str) -> None:
+    assert propositions(f"{subject} {_SOLD} and {_BOUGHT}.")[-1] == f"{repeated} {_BOUGHT}."
+
+
+@pytest.mark.parametrize("aside", [" – after the war –", ", despite the war,", ", during a war,"])
+def test_a_time_behind_a_subject_may_be_that_of_the_first_verb_only(aside: str) -> None:
+    text = f"Portugal{aside} {_SOLD} and {_BOUGHT}."
+    assert propositions(text) == [text]
+
+
 def test_calls_in_prose_keep_their_brackets() -> None:
     text = "It returned foo() and bar() to the caller."
     assert propositions(text, title="Parser") == [text.replace("It", "Parser")]

@@ -193,6 +193,9 @@ def _relative(
         return None
     if word == "whose" and _has_inner_noun(tree, noun, verb):
         return None  # "our worry about the users of phones, whose batteries …"
+    last = antecedent[-1]
+    if word == "whose" and isinstance(last, int) and tree.deps[last] == "punct":
+        return None  # "Norway, as well as Sweden, whose king …"
     if is_set_off(tree, verb) and _ends_loosely(tree, clause):
         return None
     is_with_preposition = tree.child(pronoun, "case") is not None

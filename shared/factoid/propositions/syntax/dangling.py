@@ -20,7 +20,10 @@ _PERSONAL = _THING | _PERSON | _THEM
 _MANY = _THEM | {"these", "those"}
 _DEMONSTRATIVES = frozenset("this that these those".split())
 _SUBJECT_PRONOUNS = frozenset("he she it they".split()) | _DEMONSTRATIVES
-WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
+WEATHER = frozenset(
+    "rain rains rained raining snow snows snowed snowing freezes thunders thundered drizzles "
+    "drizzled drizzling hails hailed hailing".split()
+)
 _DO = frozenset("do does did done doing".split())
 _NEVER_NAMED = frozenset({"so", "such", "others", "former", "latter"})
 _NOT_NAMED = frozenset("one ones others former latter".split())

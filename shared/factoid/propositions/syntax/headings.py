@@ -36,13 +36,12 @@ class EntityKind(Enum):
 
 
 THINGS = (EntityKind.THING, EntityKind.MANY)  # what no person is
+GENDERED = (EntityKind.MAN, EntityKind.WOMAN)
 
 HONORIFICS = (
-    dict.fromkeys("mr sir lord king prince".split(), EntityKind.MAN)
+    dict.fromkeys("mr sir lord king prince pope".split(), EntityKind.MAN)
     | dict.fromkeys("mrs ms miss dame lady queen princess".split(), EntityKind.WOMAN)
-    | dict.fromkeys(
-        "dr prof professor captain pope president senator judge".split(), EntityKind.PERSON
-    )
+    | dict.fromkeys("dr prof professor captain president senator judge".split(), EntityKind.PERSON)
 )
 _FIRST_NAMES = (
     dict.fromkeys(LEXICON["either"], EntityKind.PERSON)
@@ -50,6 +49,13 @@ _FIRST_NAMES = (
     | dict.fromkeys(LEXICON["men"], EntityKind.MAN)
 )
 PEOPLE = LEXICON["people"]
+# What somebody is called by who is of one sex: "husband", "actress".
+MALE = LEXICON["male"]
+FEMALE = LEXICON["female"]
+_SOMEBODY = PEOPLE | LEXICON["relatives"] | MALE | FEMALE
+# "General Anna Berg", "Chef Anna Berg": a first name follows that tells more than they do.
+_EITHER_TITLES = LEXICON["titles"] | PEOPLE
+_POSSESSIVE = re.compile(r"['’]s?\s")
 _LEGAL = (
     "ab ag bv co corp corporation gmbh inc incorporated limited "
     "llc llp ltd nv oy plc pty sa sarl se spa"
@@ -81,13 +87,8 @@ def entity_kind(name: str) -> EntityKind:
     first = words[0].lower().strip(".,")
     last = words[-1].lower().strip(".,")
     head = head_noun(plain)
-    capitals = [word for word in words if word[0].isupper()]
-    if (
-        len(words) > len(capitals) > 1
-        and capitals[-1] == words[-1]
-        and not PEOPLE.isdisjoint(map(str.lower, words[:-1]))
-    ):
-        return EntityKind.PERSON  # "the French composer Olivier Messiaen"
+    if _is_described_person(words):
+        return _described_kind(words)  # "the French composer Olivier Messiaen"
     if distinction:
         if not (PEOPLE | {"born"}).isdisjoint(re.findall(r"\w+", distinction[1].lower())):
             return EntityKind.PERSON
@@ -99,10 +100,10 @@ def entity_kind(name: str) -> EntityKind:
             return before_comma  # "William Waldegrave, Baron Waldegrave"
     if not is_name(plain) or last in _LEGAL or any(map(str.isdigit, plain)):
         if head in PEOPLE and not re.search(r"['’]s\b", plain):  # "Peter's Daughter" is a title
-            return EntityKind.PERSON
+            return _noun_kind(head)
         return EntityKind.MANY if is_plural(plain) else EntityKind.THING
     if first in HONORIFICS and len(words) > 1:
-        return HONORIFICS[first]
+        return _titled_kind(words)
     if (
         _is_thing(head)
         or (len(words) > 1 and _is_thing(last))
@@ -111,9 +112,75 @@ def entity_kind(name: str) -> EntityKind:
         return EntityKind.THING
     if first in _FIRST_NAMES:
         return _FIRST_NAMES[first]
+    if first in _EITHER_TITLES and len(words) > 2:
+        second = words[1].lower().strip(".,")
+        if second in _FIRST_NAMES:
+            return _FIRST_NAMES[second]
     if is_plural(plain):
         return EntityKind.MANY
     return EntityKind.THING if _is_thing(first) else EntityKind.UNKNOWN
+
+
+def _is_described_person(words: Sequence[str]) -> bool:
+    """Return whether a name follows what somebody is: "the French composer Olivier Messiaen"."""
+    capitals = [word for word in words if word[0].isupper()]
+    is_name_last = len(words) > len(capitals) > 1 and capitals[-1] == words[-1]
+    if not is_name_last:
+        return False
+    is_described = not PEOPLE.isdisjoint(map(str.lower, words[:-1]))
+    return is_described or not _SOMEBODY.isdisjoint(words[:-1])
+
+
+def _described_kind(words: Sequence[str]) -> EntityKind:
+    """Return the kind of somebody whose name is last, and follows what he or she is.
+
+    The first name tells more than the noun before it: "the chairman Anna Berg".
+    """
+    nouns = [word for word in words if word in _SOMEBODY]
+    start = len(words)
+    while start > 1 and words[start - 1][0].isupper():
+        start -= 1
+    kind = entity_kind(" ".join(words[start:]))
+    if kind in GENDERED:
+        return kind
+    return _noun_kind(nouns[-1]) if nouns else EntityKind.PERSON
+
+
+def _noun_kind(noun: str) -> EntityKind:
+    """Return the kind of somebody who is called by a noun such as "husband" or "painter"."""
+    if noun in MALE:
+        return EntityKind.MAN
+    return EntityKind.WOMAN if noun in FEMALE else EntityKind.PERSON
+
+
+def _titled_kind(words: Sequence[str]) -> EntityKind:
+    """Return the kind of somebody with a title: a first name tells more than "Professor".
+
+    "Mrs. John Smith" is a woman all the same, but "Lord Mayor Anna Berg" is no man.
+    """
+    plain = [word.lower().strip(".,") for word in words]
+    count = 1
+    while count < len(plain) and (plain[count] in HONORIFICS or plain[count] in _EITHER_TITLES):
+        count += 1
+    title = HONORIFICS.get(plain[count - 1], EntityKind.PERSON)
+    if title in GENDERED or count == len(plain):
+        return title
+    return _FIRST_NAMES.get(plain[count], EntityKind.PERSON)
+
+
+def may_be_owner(name: str, who: str) -> bool:
+    """Return whether "he" or "she" may be somebody else in a phrase that names two persons.
+
+    "Anna's sister Mary" and "Tom's cousin Robin" name two who may both be meant.
+    """
+    owner, *owned = _POSSESSIVE.split(name)
+    if not owned:
+        return False
+    owner_kind = entity_kind(owner)
+    is_relative = not LEXICON["relatives"].isdisjoint(owned[-1].lower().split())
+    if owner_kind in THINGS or (owner_kind is EntityKind.UNKNOWN and not is_relative):
+        return False  # "Norway's king Harald"
+    return entity_kind(name) not in GENDERED or owner_kind.fits(who)
 
 
 def is_name(phrase: str) -> bool:

@@ -32,6 +32,13 @@ _LIKEWISE = frozenset({"so", "neither", "nor"})
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
 _BRACKETS = (("(", ")"), ("[", "]"))
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
+_ASIDE_MARKS = frozenset({",", "–", "—", "--", "-"})  # before an aside and behind it
+_AND = frozenset({"and", "or", "&"})
+# Begin asides that say when or where a clause holds, rather than what its subject is.
+_TIME_OR_PLACE = frozenset(
+    "after amid around at before between by despite during in on over since through throughout "
+    "until upon within".split()
+)
 _TRAILING = frozenset(",;:–—-(")
 # Relations allowed in a repeated noun phrase.
 _NOMINAL = frozenset(
@@ -70,8 +77,9 @@ def determiner(tree: Tree, noun: int) -> str:
 
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
-    """Return a noun phrase without its preposition, asides and `cut`.
+    """Return a noun phrase without its preposition, asides that describe it, and `cut`.
 
+    Another aside at its end stays, with the mark that closes it: "Germany, unlike France,".
     The result is empty if the phrase is too long to repeat, or not a noun's.
     """
     if tree.tags[noun] in VERB or tree.lower[noun] in ("the", "a", "an"):
@@ -114,7 +122,40 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         return []  # two contrasted phrases are not one subject
     if tree.tags[phrase[0]] in ("IN", "TO", *RELATIVE_TAGS) or _is_cut_short(tree, noun, phrase):
         return []  # it is not known where the subject begins or ends
-    return list(phrase) if len(phrase) <= _LONGEST else []
+    if len(phrase) > _LONGEST:
+        return []
+    opening, closing = _marks_of_last_aside(tree, noun, phrase)
+    if closing < 0:
+        return list(phrase)
+    if tree.lower[opening + 1] in _TIME_OR_PLACE:
+        return []  # "Anna, in May, bought a boat and sold it": when was it sold?
+    return [*phrase, closing]
+
+
+def _marks_of_last_aside(tree: Tree, noun: int, phrase: Sequence[int]) -> tuple[int, int]:
+    """Return the marks around an aside at the end of a noun phrase, -1 and -1 if there is none.
+
+    There is one in "Germany, unlike France, …" and in "Anna – like Bo – …". The last item of a list
+    is none: "Anna, Bo, and Carl, who …".
+    """
+    openings = []
+    for token in phrase:
+        if token > noun and tree.words[token] in _ASIDE_MARKS and tree.spaces[token]:
+            openings.append(token)
+    outside = tree.bracketed()
+    closing = phrase[-1] + 1
+    while closing in outside:
+        closing += 1  # "Germany, unlike France (a neighbour), …"
+    if not openings or tree.words[closing : closing + 1] != [tree.words[openings[-1]]]:
+        return -1, -1
+    first = openings[-1] + 1
+    if tree.lower[first] in _AND and len(openings) > 1:
+        return -1, -1
+    for token in range(first, phrase[-1] + 1):
+        is_item = tree.deps[token] == "conj" and tree.child(token, "cc") is None
+        if is_item and tree.subtree(token)[0] in (first - 1, first):
+            return -1, -1  # "Anna, Bo, who …"
+    return openings[-1], closing
 
 
 def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:

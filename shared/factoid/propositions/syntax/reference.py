@@ -14,11 +14,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from factoid.propositions.syntax.dangling import WEATHER
 from factoid.propositions.syntax.headings import (
+    FEMALE,
+    GENDERED,
     HONORIFICS,
+    MALE,
     PEOPLE,
     THINGS,
     EntityKind,
@@ -26,6 +30,7 @@ from factoid.propositions.syntax.headings import (
     entity_kind,
     head_noun,
     is_name,
+    may_be_owner,
 )
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import is_quoted, is_set_off
@@ -43,14 +48,6 @@ _PLAIN = {
     "they": "they",
     "their": "they",
 }
-_MEN = frozenset(
-    "boy brother father grandfather grandson heir husband king man nephew prince son uncle "
-    "widower".split()
-)
-_WOMEN = frozenset(
-    "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife "
-    "woman".split()
-)
 _PLURAL_PEOPLE = frozenset({"people", "men", "women", "children", "individual", "other"})
 _VAGUE = frozenset(
     "day man name number people person place set thing time value way woman word year".split()
@@ -78,6 +75,29 @@ _OPEN_QUESTION = frozenset("whether if how what why".split())
 _SPEECH = re.compile(r"[,?!][\"”]")  # "I see," said Anna: a story, in which pronouns change
 _LONGEST_ABBREVIATION = 5  # letters; a longer heading in capitals may be any words
 _SOMEBODY = re.compile(r"\b(?:he|she|his|him|her)\b", re.IGNORECASE)
+_OF_OTHER_SEX = {
+    "he": frozenset("she her hers herself".split()),
+    "she": frozenset("he him his himself".split()),
+}
+_POSSESSIVE = re.compile(r"['’]s?\s")
+_PERSONS = _OF_OTHER_SEX["he"] | _OF_OTHER_SEX["she"]
+# Before a place: "He met her in Oslo" explains no "her".
+_PLACED = frozenset("at from in near on".split())
+# "It was midnight", "It was dark outside", "It took him years": an "it" that names no thing
+_TIMES = LEXICON["parts of time"] | LEXICON["times"]
+_WITH_WEATHER = _TIMES | LEXICON["airs"]
+_PERIODS = LEXICON["periods"] | LEXICON["parts of time"]
+_CLOCK = frozenset("o'clock o’clock a.m. p.m. a.m p.m am pm past".split())
+_OUTDOORS = frozenset("outside outdoors here there everywhere tonight today tomorrow".split())
+_LINKING = frozenset(
+    "become becomes became get gets got grow grows grew turn turns turned feel feels felt prove "
+    "proves proved proven remain remains remained stay stays stayed".split()
+)
+# What was told may be these, and an entity only if it is called an event.
+_TURNING = frozenset({"turning", "low", "high"})
+_VERDICTS_IN_THE_PAST = frozenset("challenge chance choice effort opportunity".split())
+_BEFORE_NAMES = frozenset("cyclone hurricane operation typhoon".split())
+_SOMEBODY_ELSE = frozenset("him her them me us".split())
 _NAMED_THINGS = LEXICON["landmarks"] | LEXICON["organisations"]
 # "The tyre touches the rim, but it is wrong": it is what was said before.
 _OF_EVENTS = frozenset(
@@ -140,6 +160,7 @@ class Discourse:
     # name → what the passage says it is
     learned: dict[str, EntityKind] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)  # proper subjects
+    said: set[str] = field(default_factory=set)  # the pronouns of persons so far
     someone: bool = False  # one person was spoken of, whom "they" may mean
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
@@ -176,6 +197,7 @@ class Discourse:
                     mentions[index] = mention
             if not aside and len(tree.words) > 1:
                 self._remember(tree, head, mentions)
+        self.said |= _PERSONS.intersection(tree.lower)
         if tree.words[-1] == ":":
             self.subject = Entity("")  # what follows speaks of the items of a list
         return mentions
@@ -222,6 +244,8 @@ class Discourse:
             return None
         if tree.words[-1] == ":" and not entity.proper:
             return None  # "They are applied in this order:", of what stands below
+        if tree.lower[index] in ("it", "they") and _is_occasion(tree, index, entity):
+            return None  # "It was a cold winter", "It was a victory for the mayor"
         if pronoun == "it" and head != tree.root and tree.lower[head] in _EVENT_VERBS:
             return None  # "Anna could move, but it would result in costs"
         if not entity.proper and _holds_others(entity.name):
@@ -267,7 +291,9 @@ class Discourse:
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
-            return None  # two possible referents
+            if not _is_same_person(candidate.name, expected.name):
+                return None  # two possible referents
+            candidate = expected
         # So far only things were spoken of, as in "Recognition came slowly."
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in THINGS
         entity = known or candidate
@@ -278,8 +304,12 @@ class Discourse:
             kinds = {entity_kind(tree.words[token]) for token in proper}
             if not tree.has_dep(proper, ("obj",)) and EntityKind(who) not in kinds:
                 entity = topic
-        if entity:
-            self.people[who] = entity
+        if entity is None or may_be_owner(entity.name, who):
+            return None
+        is_told = known is not None or entity.kind in GENDERED
+        if not is_told and (not _OF_OTHER_SEX[who].isdisjoint(self.said) or _names_both(tree, who)):
+            return None  # "He reviewed her thesis": which of the two is the one that is known?
+        self.people[who] = entity
         return entity
 
     def _is_full_name(self, name: str) -> bool:
@@ -674,10 +704,25 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.tags[thing] in PROPER:
         name = " ".join(tree.words[token] for token in tree.subtree(thing))
         return entity_kind(name) is EntityKind(who)
-    if noun in _MEN or noun in _WOMEN:
-        meant = _MEN if who == "he" else _WOMEN
+    if noun in MALE or noun in FEMALE:
+        meant = MALE if who == "he" else FEMALE
         return noun in meant
     return noun in LEXICON["relatives"] or noun in PEOPLE
+
+
+def _names_both(tree: Tree, who: str) -> bool:
+    """Return whether a pronoun of the other sex stands in a sentence, and no noun explains it.
+
+    "He met a nurse and married her" explains it.
+    """
+    for token, word in enumerate(tree.lower):
+        if word in _OF_OTHER_SEX[who]:
+            return True
+        is_placed = tree.has_word(tree.all(token, "case"), _PLACED)
+        is_named = tree.tags[token] in PROPER and not is_placed
+        if is_named or word in PEOPLE or word in LEXICON["relatives"]:
+            return False
+    return False
 
 
 def _is_incomplete(tree: Tree, phrase: Sequence[int]) -> bool:
@@ -780,6 +825,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
             if tree.deps[token] in _SUBJECT and tree.heads[token] != head:
                 return True
         return predicate in LEXICON["wished"] and "to" in words
+    if predicate in ("matter", "question") and "of" in words:
+        return True  # "It is a matter of …"
     if predicate in _IMPERSONAL:
         return precedes_clause or "to" in words
     verbs = [word for word in words[:3] if word not in _BESIDE_VERBS]
@@ -790,9 +837,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return True
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
-    is_compared = tree.tags[head] == "JJR" or {"matter", "question"} & {predicate}
-    if is_compared and ("of" in words or tree.lower[head - 1] == "be"):
-        return True  # "It is a matter of …", "It would be faster …"
+    if tree.tags[head] == "JJR" and ("of" in words or tree.lower[head - 1] == "be"):
+        return True  # "It would be faster …"
     named = tree.tags[head].startswith("NN") and not {"a", "an", "the"}.isdisjoint(words[:4])
     is_bare = tree.tags[head] == "NN" and tree.child(head, "det", "nmod:poss", "case") is None
     if is_bare and tree.child(head, "cop") is not None and "TO" in tree.tags[head:]:
@@ -804,6 +850,140 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     # "It was not until 1965 that …"
     until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])
     return not _BE.isdisjoint(words[:1]) and until
+
+
+def _is_occasion(tree: Tree, index: int, entity: Entity) -> bool:
+    """Return whether "it" may be a time, the weather or what was told, and not an entity.
+
+    An entity that is a time or an event itself may be meant: "The film opened in May. It was a
+    disaster".
+    """
+    head = tree.heads[index]
+    noun = head_noun(entity.name)
+    words = tree.lower[index + 1 :]
+    if _is_interval(words) or _is_duration(tree, head, words):
+        return True
+    predicate = _predicate(tree, head)
+    if predicate is None:
+        happens = tree.lower[head] in ("happens", "happened")
+        return happens and not _is_happening(entity.name)
+    if predicate == head and _is_picked_out(tree, predicate):
+        return True
+    word = tree.lower[predicate]
+    if tree.lower[index] == "it" and word in WEATHER | LEXICON["weather"]:
+        is_weather = word in WEATHER or _is_weather(tree, index, predicate)
+        return is_weather and noun not in _WITH_WEATHER
+    is_verdict = word == "point" and tree.lower[predicate - 1] in _TURNING
+    is_verdict = is_verdict or (word in _VERDICTS_IN_THE_PAST and tree.is_past(head))
+    is_verdict = is_verdict or not LEXICON["verdicts"].isdisjoint((word, _singular(word)))
+    is_placed = predicate == head and tree.child(head, "case") is not None  # "It is at step 2"
+    if is_verdict and not is_placed:
+        return not _is_happening(entity.name)
+    return _is_time(tree, predicate, words) and noun not in _TIMES
+
+
+def _is_same_person(name: str, other: str) -> bool:
+    """Return whether two names are one person's: "Anna Berg" and "General Anna Maria Berg".
+
+    "Paul Berg" and "Paul Berg Sr." may be two, and so may "George Washington" and "George
+    Washington Carver".
+    """
+    if _POSSESSIVE.search(f"{name} {other} "):
+        return False
+    shorter, longer = sorted((name.split(), other.split()), key=len)
+    is_part = set(shorter) <= set(longer) and shorter[0] in longer[:-1][:2]
+    return is_part and (len(shorter) == 1 or shorter[-1] == longer[-1])
+
+
+def _is_happening(name: str) -> bool:
+    """Return whether something is called an event: "Battle of Lund", "Hurricane Katrina"."""
+    kinds = LEXICON["verdicts"] | LEXICON["events"]
+    first = name.split()[0].lower()
+    return head_noun(name) in kinds or first in _BEFORE_NAMES
+
+
+def _predicate(tree: Tree, head: int) -> int | None:
+    """Return what a clause says that its subject is, becomes or begins to be.
+
+    That is "day" in "It was a cold day", "It turned out to be a cold day" and "It was one of the
+    coldest days".
+    """
+    is_linking = tree.lower[head] in _LINKING
+    if tree.child(head, "cop") is None:
+        inner = tree.child(head, "xcomp")
+        if inner is None and is_linking:
+            inner = tree.child(head, "obj", "obl", "advmod", "amod")
+        return inner
+    if tree.lower[head] == "one":
+        return tree.child(head, "nmod")
+    inner = tree.child(head, "xcomp")
+    is_expected = tree.tags[head] in VERB and inner is not None
+    return inner if is_expected else head
+
+
+def _singular(noun: str) -> str:
+    """Return a noun without the ending of a regular plural."""
+    if noun.endswith("ies"):
+        return noun[:-3] + "y"
+    return noun.removesuffix("s")
+
+
+def _is_interval(words: Sequence[str]) -> bool:
+    """Return whether a clause opens like "It was three years before they met"."""
+    for word, following in pairwise(words[:6]):
+        if word in LEXICON["periods"] and following in ("before", "until", "later", "ago"):
+            return True
+    return False
+
+
+def _is_time(tree: Tree, predicate: int, words: Sequence[str]) -> bool:
+    """Return whether a predicate says when something is: "midnight", "a cold winter", "1950"."""
+    word = tree.lower[predicate]
+    if word in ("spring", "quarter"):
+        # "a hot spring", "the old quarter of the town"
+        return "since" in words or tree.child(predicate, "det", "nmod") is None
+    if tree.tags[predicate] == "CD":
+        is_year = len(word) == 4 and word.isdigit()
+        beside = [tree.lower[token] for token in tree.all(predicate, "nmod:unmarked")]
+        is_date = not LEXICON["times"].isdisjoint(beside)
+        return is_year or is_date or ":" in word or not _CLOCK.isdisjoint(words)
+    if tree.child(predicate, "nummod") is not None and word not in _TIMES:
+        return False  # "ten minutes from the station"
+    return word in _TIMES or _singular(word) in _TIMES
+
+
+def _is_weather(tree: Tree, index: int, predicate: int) -> bool:
+    """Return whether an adjective may tell of the weather, the light or the hour.
+
+    What is told of things in the present, as in "The oven is large. It is hot", is mostly theirs.
+    """
+    clause = tree.heads[index]
+    has_been = "been" in tree.lower[index + 1 : index + 4]
+    is_hour = tree.lower[predicate] in ("late", "early")
+    gets_dark = predicate != clause and tree.lower[predicate] in ("dark", "light")
+    is_outdoors = not _OUTDOORS.isdisjoint(tree.lower[predicate:])
+    return tree.is_past(clause) or has_been or is_hour or gets_dark or is_outdoors
+
+
+def _is_duration(tree: Tree, head: int, words: Sequence[str]) -> bool:
+    """Return whether a clause says how long somebody needed: "It took him three years"."""
+    is_needed = tree.lower[head] in ("take", "takes", "took", "taken")
+    return is_needed and not (_SOMEBODY_ELSE.isdisjoint(words) or _PERIODS.isdisjoint(words))
+
+
+def _is_picked_out(tree: Tree, predicate: int) -> bool:
+    """Return whether a clause picks out who or what did something.
+
+    "It was the mayor who paid" and "It was the storm that broke the mast" do.
+    """
+    following = tree.lower[predicate + 1 : predicate + 2]
+    if tree.lower[predicate] in MALE | FEMALE or following == ["who"]:
+        return True
+    if tree.child(predicate, "case") is not None:
+        return "that" in tree.lower[predicate:]  # "It was in the harbour that the fire broke out"
+    has_article = tree.has_word(tree.all(predicate, "det"), ("the",))
+    is_plain = has_article and tree.child(predicate, "amod") is None
+    return following == ["that"] and is_plain and tree.is_past(predicate)
 
 
 @lru_cache(1024)

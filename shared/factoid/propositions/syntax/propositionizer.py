@@ -25,7 +25,7 @@ from factoid.propositions.syntax.tree import SUBJECT, VERB, Tree, load_parser, t
 from factoid.split import sentences_in
 from factoid.units import Unit
 
-VERSION = 17  # raise when the same text may give other propositions
+VERSION = 18  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r";\s+")
 _COLON = re.compile(r":\s")  # what follows mostly says what stands before it

@@ -76,11 +76,13 @@ class TitleLinker:
     Parts of names have at most 0.55, misspelt names 0.45. A verb in lower case ("it aims to grow")
     is no name of the same spelling ("AIMS"), nor is a common noun the short form of a title
     ("I eat an apple", "Apple Inc."; "we walk in nature", "Nature (journal)"): these are names in
-    lower case in questions, commands and queries ("what is python"), not in statements. Half of the
-    score counts where a capitalized word stands beside the mention, which may then be a part of a
-    longer name, where the mention is one only because nothing else is, and where a word is rather a
-    common noun: in lower case ("the nature of light"), or a short form as the first word of a
-    statement ("Nature is beautiful").
+    lower case in questions, commands and queries ("what is python"), not in statements. So are
+    acronyms that spell a common word ("my cat is old", "CAT"), and a title whose article begins as
+    that of a proper name ("Red Hat is a company") is none behind "a" ("a red hat"). A question in
+    capitals alone is read as if in lower case. Half of the score counts where a capitalized word
+    stands beside the mention, which may then be a part of a longer name, where the mention is one
+    only because nothing else is, and where a word is rather a common noun: in lower case ("the
+    nature of light"), or a short form as the first word of a statement ("Nature is beautiful").
 
     Args:
         store: The articles. The linker does not close it.

@@ -120,7 +120,7 @@ class Usage:
             if token.idx < end - first:
                 self._end = token.i + 1
         self.is_known = self._first >= 0
-        self.tags = [token.tag_ for token in self._tokens]
+        self.tags: list[str] = [token.tag_ for token in self._tokens]
         self.tag = self.before = self.after = ""
         if self.is_known:
             self.tag = self.tags[self._first]

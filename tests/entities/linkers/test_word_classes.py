@@ -186,6 +186,7 @@ NAMED = {
     "Mobile, Alabama": "Mobile is a city on a bay.",
     "Finish (language)": "A language.",
     "Bright (car)": "A car.",
+    "Washing (village)": "A village.",
     "Critical (severity)": "The highest level.",
     "Computer Aided Return Document": "A form.",
     "Office of Rivers": "An office.",
@@ -220,6 +221,7 @@ def named() -> TitleLinker:
         "finish the report",  # a command
         "a mobile phone shop",  # adjectives
         "is the lamp bright?",
+        "washing hands helps",  # a gerund
     ],
 )
 def test_common_words_are_no_names(named: TitleLinker, text: str) -> None:
@@ -239,6 +241,7 @@ def test_common_words_are_no_names(named: TitleLinker, text: str) -> None:
         ("is finish hard to learn", "Finish (language)"),
         ("hotels in mobile", "Mobile, Alabama"),
         ("who makes bright", "Bright (car)"),
+        ("weather in washing", "Washing (village)"),
         ("is the alarm critical", "Critical (severity)"),
         ("a duty cycle of ten", "Duty Cycle"),  # capitals of a glossary
         ("an orange box was found", "Orange Box"),

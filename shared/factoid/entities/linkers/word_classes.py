@@ -141,7 +141,10 @@ class Usage:
         """Whether the word is the gerund of a subject with its object: "reading books helps"."""
         if self.tag != "VBG" or self.after not in _OBJECTS | _NOUNS:
             return False
-        return self._tokens[self._first].dep_ in _CLAUSAL_SUBJECTS
+        dependency = self._tokens[self._first].dep_
+        if dependency == "amod" and self.before in _BEFORE_COMMANDS:  # the parser's other reading
+            return not _FINITE.isdisjoint(self.tags)
+        return dependency in _CLAUSAL_SUBJECTS
 
     @property
     def is_adjective(self) -> bool:

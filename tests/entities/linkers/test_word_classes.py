@@ -178,3 +178,80 @@ def test_first_words_of_statements_are_doubtful(
     [doubtful] = names.link(statement)
     assert doubtful.score < 0.5
     assert all(mention.score >= 2 * doubtful.score for mention in names.link(evidence))
+
+
+NAMED = {
+    "Chad": "Chad is a landlocked country in Africa.",
+    "Best Western": "Best Western is an American hotel chain and company.",
+    "Mobile, Alabama": "Mobile is a city on a bay.",
+    "Finish (language)": "A language.",
+    "Bright (car)": "A car.",
+    "Washing (village)": "A village.",
+    "Critical (severity)": "The highest level.",
+    "Computer Aided Return Document": "A form.",
+    "Office of Rivers": "An office.",
+    "Duty Cycle": "The share of the time in which it runs.",
+    "Orange Box": "A box with a lid.",
+}
+ALIASES = {
+    "Computer Aided Return Document": ["CARD"],
+    "Office of Rivers": ["RIVER"],
+    "Mobile, Alabama": ["Mobile"],
+}
+
+
+@pytest.fixture(scope="module")
+def named() -> TitleLinker:
+    documents = []
+    for title, text in NAMED.items():
+        metadata = {"aliases": ALIASES.get(title, [])}
+        documents.append(Document(text, title=title, id=title, metadata=metadata))
+    return TitleLinker(build_own_articles(documents))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my card is lost",  # a word that an acronym spells
+        "Card games are fun",
+        "wide rivers are slow",
+        "WHERE IS MY CARD NOW",  # capitals that say nothing
+        "who has a best western",
+        "two best westerns closed",
+        "finish the report",  # a command
+        "a mobile phone shop",  # adjectives
+        "is the lamp bright?",
+        "washing hands helps",  # a gerund
+    ],
+)
+def test_common_words_are_no_names(named: TitleLinker, text: str) -> None:
+    assert named.link(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("what is card", "Computer Aided Return Document"),
+        ("Is the CARD filled in?", "Computer Aided Return Document"),
+        ("who runs river", "Office of Rivers"),
+        ("WHERE IS CHAD ON THE MAP", "Chad"),
+        ("chad is dry", "Chad"),
+        ("who founded best western", "Best Western"),
+        ("the best western sold rooms", "Best Western"),
+        ("is finish hard to learn", "Finish (language)"),
+        ("hotels in mobile", "Mobile, Alabama"),
+        ("who makes bright", "Bright (car)"),
+        ("weather in washing", "Washing (village)"),
+        ("is the alarm critical", "Critical (severity)"),
+        ("a duty cycle of ten", "Duty Cycle"),  # capitals of a glossary
+        ("an orange box was found", "Orange Box"),
+    ],
+)
+def test_names_that_are_common_words(named: TitleLinker, text: str, title: str) -> None:
+    assert [mention.title for mention in named.link(text)] == [title]
+
+
+def test_the_score_of_a_name_that_is_a_common_word(named: TitleLinker) -> None:
+    [sure] = named.link("who founded best western")
+    [unsure] = named.link("a best western hotel")
+    assert sure.score > 0.6 > unsure.score

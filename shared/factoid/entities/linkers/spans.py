@@ -32,6 +32,7 @@ _JOINED = (
 )
 _WORD = re.compile(rf"{UNSPACED.pattern}|{_LETTER}(?:{_LETTER}|{_JOINED})*|[^\w\s]")
 _MOST_WORDS = 12  # of a name
+_FEWEST_IN_CAPITALS = 3  # words of a sentence: "NASA ESA" are two acronyms
 _MOST_MARKS = 24  # of a name, with its words
 _NO_END = frozenset(",;:([{“‘«„¿¡<-–/&@")  # marks that do not end a name
 _LEADING_ON = frozenset("of the du de del von van der".split())
@@ -76,7 +77,11 @@ class Span:
 
 
 class Words:
-    """The words and marks of a text, and whether their capitals show names."""
+    """The words and marks of a text, and whether their capitals show names.
+
+    Attributes:
+        uncased: The text, in lower case if it is a sentence all in capitals.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -85,6 +90,10 @@ class Words:
         for word in self.words:
             if word.is_word:
                 words.append(word)
+        # In capitals alone, case says nothing.
+        self.uncased = text
+        if text.isupper() and len(words) >= _FEWEST_IN_CAPITALS and len(text.lower()) == len(text):
+            self.uncased = text.lower()
         has_inner_capital = any(word.capital and not word.initial for word in words)
         self.telling = has_inner_capital and not all(word.capital for word in words)
 

@@ -82,6 +82,48 @@ PLAIN_WORDS = frozenset(
     """.split()
 )
 
+# Nouns, verbs, adjectives and adverbs of three to five letters: in lower case they are rarely an
+# acronym of the same letters ("CAT", "AIDS"). Counted in the treebanks UD English EWT and PUD
+# (forms that occur 8 times, with or without the "s" of a plural or verb), without the words above.
+SHORT_WORDS = frozenset(
+    """
+    abuse act adult age agent agree ahead aid air allow apply area argue arm armed army art
+    aside asset audit avoid award aware awful baby bag ball band bank bar base basis beach bear
+    beat bed beer begun belt bet bike bill bird birth bit bite blame blind block blog blood blow
+    blown blue board boat body bomb book bowl box boy brand break brief broke buck build built
+    bulb bunch bus buses cabin cage cake call cap car card care carry case cash cast cat catch
+    cause cell cent chain chair chef chess chief child chose city claim class click club coast
+    code cold color cool copy cost count coup court cover crap crew crime crop cross crowd crude
+    cup curve cute dad dance dark data date dated deal death debt deep delay desk dirty dish dog
+    door doubt draft draw dress drill drink drop drove drug dry duty earth east eaten edge egg
+    enemy enter equal error euro event exact exist eye face faced fact faith fall false fan fat
+    favor faxed fear fee feet field file filed fill film fire firm fish fix flat floor flow
+    fluid fly focus folk food foot force form forth forum fries front fuel fully fun fund gain
+    game gas gay gift girl glad glass goal grab grew gross group grow grown guard guest guide
+    gun guy hair half hall hand hate head heart heat heavy heel hell hide hire home horse host
+    hotel hour house hurt ice idea image inner issue item job join judge jump kid kill king lack
+    lady land laser law lay leash led leg level lie life light liked limit line link load loose
+    loss lot loved low lower luck lucky lunch mad mail male mama man map mark mass mate meal
+    meant meat media memo men menu metal mile mind miss mixed model mold mom money moon moral
+    mouse mouth movie music nail neck nest net newly news night noise noon north notch note
+    noted occur offer oil okay older order outer owner pack page pain pair panel paper park
+    party path peace pet phase phone photo pie piece pig pilot pizza plain plan plane plant
+    plate plot point polar pool port pose post power press price print prior prize proof proud
+    prove pub pull puppy push quiet quote race rain raise ran range rare rat rate ray reach
+    rebel red refer reply rest rice rich ride rise risk river road rock role roll roof room
+    round route rule safer sake salad sale salon scene score screw sea seat seek self sell sense
+    serve shape share shed sheet ship shoe shoot shop shot shown shut sick side sight sign sink
+    sit site size skill sleep slice slow smart smell smoke snake soft soil sold son song sound
+    south space speed spend sport spot spray staff stage stand star steak step stick stock store
+    storm story stuck study stuff style suit sun super sweet table tank task taste tax taxes
+    team teeth tend term test text throw thus tight tip tire title toe toll ton tool top touch
+    tough tour town toxic toy track trade trail train trial tribe trip trot truck truly truth
+    unit upper urban user usual value vast vet video view visa vital voice vote voted wake wall
+    war waste water wave way wear web west wheel wide wife wind wine wing wolf woman women wood
+    word world worm worry worse worth
+    """.split()
+)
+
 # with a capital inside a sentence: "Time", the month, the person
 NAMES_IN_CAPITALS = COMMON_WORDS | {"may", "will"}
 STOP_WORDS = ARTICLES | FUNCTION_WORDS | COMMON_WORDS

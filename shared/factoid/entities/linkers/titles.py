@@ -29,8 +29,13 @@ from factoid.entities.linkers.word_classes import (
     asks,
     bears_a_name,
     describes,
+    is_common_word,
+    is_defined_as_a_name,
+    is_thing,
     use_of,
+    use_of_name,
     use_of_short_name,
+    use_of_word_like_acronym,
 )
 from factoid.entities.mention import Candidate, Match, Mention
 from factoid.inner_products import products
@@ -49,7 +54,7 @@ _NEAR = 60  # words on each side of a mention that may distinguish its article
 _SAID = 1e6  # factor of the worth for such words right beside it
 _MARGIN = 0.08  # in cosines: how much more the text must favour an article than the bare name does
 _AROUND = 300  # characters on each side of a mention that an encoder gets
-_FIRST = 400  # characters of an article that an encoder gets
+_FIRST = 400  # characters of an article that an encoder gets, and that may define it
 # that may be misspelt
 _KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
 # characters of a name in which one, and two, may be wrong
@@ -71,11 +76,13 @@ class TitleLinker:
     Parts of names have at most 0.55, misspelt names 0.45. A verb in lower case ("it aims to grow")
     is no name of the same spelling ("AIMS"), nor is a common noun the short form of a title
     ("I eat an apple", "Apple Inc."; "we walk in nature", "Nature (journal)"): these are names in
-    lower case in questions, commands and queries ("what is python"), not in statements. Half of the
-    score counts where a capitalized word stands beside the mention, which may then be a part of a
-    longer name, where the mention is one only because nothing else is, and where a word is rather a
-    common noun: in lower case ("the nature of light"), or a short form as the first word of a
-    statement ("Nature is beautiful").
+    lower case in questions, commands and queries ("what is python"), not in statements. So are
+    acronyms that spell a common word ("my cat is old", "CAT"), and a title whose article begins as
+    that of a proper name ("Red Hat is a company") is none behind "a" ("a red hat"). A question in
+    capitals alone is read as if in lower case. Half of the score counts where a capitalized word
+    stands beside the mention, which may then be a part of a longer name, where the mention is one
+    only because nothing else is, and where a word is rather a common noun: in lower case ("the
+    nature of light"), or a short form as the first word of a statement ("Nature is beautiful").
 
     Args:
         store: The articles. The linker does not close it.
@@ -150,33 +157,88 @@ class TitleLinker:
         return confident
 
     def _may_be_a_name(self, words: Words, span: Span) -> bool:
-        """Return whether a single word in lower case may be a name that is written in capitals.
+        """Return whether words in lower case may be a name that is written in capitals.
 
-        Note if it hardly is.
+        Note if they hardly are.
         """
         start, end = words.extent(span)
-        form = words.text[start:end]
+        form = words.uncased[start:end]
+        if words.text.strip(" ?!.") == words.text[start:end]:
+            return True
+        if not form.isalpha():
+            return self._may_be_a_name_in_full(words, span)
         forms = {name.form for name in span.names}
-        alone = form.isalpha() and words.text.strip(" ?!.") != form
+        if form not in forms and is_common_word(form) and _are_acronyms(forms):
+            return self._may_be_a_word_like_acronym(words, span)
         is_short = all(bears_a_name(name.title) for name in span.names)
-        if alone and is_short and (form.islower() or words.words[span.first].initial):
+        if is_short and (form.islower() or words.words[span.first].initial):
             span.is_written = False  # its capital says nothing
             if not forms.isdisjoint(singulars(form.capitalize())):
                 return False  # "Apples are red"
             if not form.islower():
                 span.is_common = self._is_doubtful_first_word(words, span)
-        if not alone or not form.islower() or form in forms:
+        if not form.islower() or form in forms:
             return True
         if is_short:
             return self._may_be_a_short_name(words, span)
         if span.match is not Match.NAME:
             return True
-        is_acronym = all(sum(map(str.isupper, name)) > 1 for name in forms)
-        use = use_of(words.text, start, end, is_acronym=is_acronym)
+        return self._may_be_a_plain_name(words, span, is_acronym=_are_acronyms(forms))
+
+    def _may_be_a_word_like_acronym(self, words: Words, span: Span) -> bool:
+        """Return whether a common word may be an acronym: "aids" in "what is aids"."""
+        span.is_written = False
+        use = use_of_word_like_acronym(words.uncased, *words.extent(span))
         span.is_common = use is Use.NOUN
+        return use in (Use.OPEN, Use.NOUN)
+
+    def _may_be_a_plain_name(self, words: Words, span: Span, *, is_acronym: bool) -> bool:
+        """Return whether a word in lower case may be an acronym, or a title of one word."""
+        start, end = words.extent(span)
+        use = use_of(words.uncased, start, end, is_acronym=is_acronym)
+        span.is_common = use is Use.NOUN
+        if use is Use.VERB:
+            return False
         if is_acronym:
             span.is_written = False
-        return use is not Use.VERB and not (is_acronym and use is Use.NOUN and form.endswith("s"))
+            return not (use is Use.NOUN and words.uncased[start:end].endswith("s"))
+        if use is not Use.QUALITY:
+            return self._may_be_a_name_in_full(words, span)
+        are_things = all(is_thing(name.title) for name in span.names)
+        return not (are_things or self._are_defined_as_names(span))
+
+    def _may_be_a_name_in_full(self, words: Words, span: Span) -> bool:
+        """Return whether words in lower case may be "Red Hat", say: not in "a red hat".
+
+        Only where the title or the beginning of the article shows that it is a proper name: the
+        titles of a glossary often have capitals as well ("a duty cycle").
+        """
+        start, end = words.extent(span)
+        form = words.uncased[start:end]
+        is_written = any(name.form == form for name in span.names)
+        if is_written or not form.islower() or span.match is not Match.NAME:
+            return True
+        if not self._are_defined_as_names(span):
+            return True
+        keys = singulars(name_key(form))
+        if any(name_key(name.form) in keys for name in span.names):
+            return False  # "turkeys"
+        use = use_of_name(words.uncased, start, end)
+        span.is_common |= use is Use.NOUN
+        return use is not Use.THING
+
+    def _are_defined_as_names(self, span: Span) -> bool:
+        """Return whether titles or beginnings of articles show that all names are proper names."""
+        for name in span.names:
+            if bears_a_name(name.title):
+                continue
+            article = self.store.find(name.article_id)
+            beginning = ""
+            if article is not None:
+                beginning = article.text[:_FIRST]
+            if not is_defined_as_a_name(name.form, beginning):
+                return False
+        return True
 
     def _may_be_a_short_name(self, words: Words, span: Span) -> bool:
         """Return whether a word in lower case may be "Nature (journal)", say.
@@ -185,7 +247,7 @@ class TitleLinker:
         """
         if _is_distinguished(words, span):
             return True
-        use = use_of_short_name(words.text, *words.extent(span))
+        use = use_of_short_name(words.uncased, *words.extent(span))
         span.is_common = use is Use.NOUN
         return use in (Use.OPEN, Use.NOUN)
 
@@ -386,6 +448,10 @@ def _is_distinguished(words: Words, span: Span) -> bool:
         if any(singular(word) in around for word in name_key(suffix).split()):
             return True
     return False
+
+
+def _are_acronyms(forms: Iterable[str]) -> bool:
+    return all(sum(map(str.isupper, form)) > 1 for form in forms)
 
 
 def _is_disambiguation(name: Name) -> bool:

@@ -163,6 +163,8 @@ DOCUMENTED = [
     ("Obsidian", "This is an %%inline%% comment.", "This is an  comment."),
     ("Obsidian", "%%\nThis is a block comment.\n%%\nText", "\n\n\nText"),
     ("Obsidian", "The block of text. ^37066d", "The block of text."),
+    ("HTML", "<del>\n\n*Gone*.\n\n- It\n\n</del>\nText", "\n\n\n\n\n\n\nText"),
+    ("HTML", "<s>\n\nText <s>a</s>", "<s>\n\nText <s>a</s>"),
     ("Material for MkDocs", "-   :material-clock-fast:{ .lg .middle } __Set up in 5 minutes__", "-    __Set up in 5 minutes__"),
     ("Material for MkDocs", ":octicons-x-16: :fontawesome-brands-github: :simple-x: Text", "   Text"),
 ]  # fmt: skip

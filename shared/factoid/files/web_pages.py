@@ -15,6 +15,7 @@ from factoid.documents.table_parsers import html_table
 from factoid.documents.tables import Table, answered, is_number
 from factoid.files.limits import ReadLimits
 from factoid.files.safe_markup import html_source, parse_html
+from factoid.text.html.tags import is_struck
 from factoid.words import RAISED
 
 _EXTRA = "documents"
@@ -96,6 +97,7 @@ def _drop_unseen(root: Any) -> None:
             element.tag in _UNSEEN
             or element.get("role") in _ROLES
             or is_hidden
+            or _is_struck_out(element)
             or _is_anchor(element)
             or _leads_through_the_site(element)
         ):
@@ -115,6 +117,13 @@ def _collapse_spaces(root: Any) -> None:
             element.text = _SPACES.sub(" ", element.text)
         if element.tail and element.getparent() not in preformatted:
             element.tail = _SPACES.sub(" ", element.tail)
+
+
+def _is_struck_out(element: Any) -> bool:
+    """Return whether an element says what holds no longer; in code, it is a difference."""
+    if not is_struck(element.tag, element.get("style", "")):
+        return False
+    return next(element.iterancestors("pre"), None) is None
 
 
 def _is_anchor(element: Any) -> bool:
@@ -403,12 +412,6 @@ def _converter() -> type[Any]:
                 return text
             return str(super().convert_em(el, text, parent_tags))
 
-        def convert_del(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            if el.find_parent(["del", "s"]):
-                return text
-            return str(super().convert_del(el, text, parent_tags))
-
-        convert_s = convert_del
         convert_strong = convert_b
         convert_i = convert_em
 

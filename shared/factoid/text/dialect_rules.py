@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from factoid.text.cover import Shown
+from factoid.text.html.tags import STRUCK
 
 Accepts = Callable[[str, "re.Match[str]"], bool]
 
@@ -475,6 +476,15 @@ REGIONS = (
         "{%",
         re.compile(r"\{%-?[ ]*comment[ ]*-?%\}"),
         re.compile(r"\{%-?[ ]*endcomment[ ]*-?%\}"),
+    ),
+    *(
+        Region(
+            "HTML: paragraphs that are struck out",
+            f"<{name}",
+            re.compile(rf"<{name}(?:\s[^<>]*+)?>"),
+            re.compile(rf"</{name}>"),
+        )
+        for name in sorted(STRUCK)
     ),
 )
 

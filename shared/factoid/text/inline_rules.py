@@ -43,7 +43,10 @@ _PICTURE = re.compile(
 _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
 _PAIR = re.compile(
-    r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])"
+    r"""(?<![~=])(?P<mark>~~|==)(?=[^\s~=])
+      (?:(?!(?P=mark))[^\n`]|`(?:[^`\n]{1,300}`)?+|\n(?!\n)){1,9000}?
+      (?<=[^\s~=])(?P=mark)(?![~=])""",
+    re.VERBOSE,
 )
 _KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
 # A sign of multiplication, patterns for files and for texts, and names of Python.
@@ -403,9 +406,9 @@ def _emoji(state: Any, silent: bool) -> bool:
 
 
 def _pair(state: Any, silent: bool) -> bool:
-    """Read text that is struck out or marked.
+    """Read text that is struck out or marked: the marks are hidden.
 
-    The marks are hidden, and what is between them is read on.
+    What is between them is read on; `struck_to` in the token says where what is struck out ends.
     """
     closers = state.env.setdefault("pairs", {})
     if mark := closers.get(state.pos):
@@ -422,6 +425,8 @@ def _pair(state: Any, silent: bool) -> bool:
         closers[match.end() - len(mark)] = mark
         token = state.push("pair_open", "", 0)
         token.markup = mark
+        if mark == "~~":
+            token.meta["struck_to"] = match.end() - len(mark)
     state.pos += len(mark)
     return True
 

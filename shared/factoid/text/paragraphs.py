@@ -64,7 +64,8 @@ _COLUMN_NAME = re.compile(
     r"|rank|points)$",
     re.IGNORECASE,
 )
-ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
+# of lists, boxes to tick, tables and rules, without a word
+ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>☐☒\s]+")
 _WORD = re.compile(r"\w")
 
 

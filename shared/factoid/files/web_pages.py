@@ -49,7 +49,8 @@ _RAISED_NUMBER = re.compile(r"\s*[\d+−–-]+\s*")
 # Characters that Markdown would read as marks, in a line and at its start.
 _MARK = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&"
-    r"(?=#?\w{1,32};)|~~+"
+    r"(?=#?\w{1,32};)|~~+|\^\^+|(?<=[\w)\]])[~^](?=\S)|\{(?=\+\+|--|~~|==|>>)"
+    r"|\[(?=[^\[\]]*@[\w{])"  # of sources
     r"|(?<![\w:]):(?=[a-z0-9_+-]{1,40}:(?![\w`]))"  # an emoji
 )
 _LINE_MARK = re.compile(r"^(?:#{1,6}(?=\s)|>|[+-](?=\s)|\d{1,9}(?=[.)]\s))", re.MULTILINE)

@@ -378,7 +378,8 @@ PARTS = (
         rf"\{{%[-+~]?\s*+(?=[\w/#.])(?:[^%{{\n]|{_NOT_BLANK}|%(?!\}})|\{{(?!%))*+%\}}",
         "title",
         re.compile(
-            rf"(?<!code )\b(?:title|description)={_QUOTED}"
+            r"(?<!code )\b(?:content|message|text|caption"
+            rf"|(?:title|description)(?![^%]*\b(?:content|message)=))={_QUOTED}"
             r"|%[ \t]*update\b[^%]*?\bdate="
             r""""(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
         ),
@@ -396,6 +397,31 @@ PARTS = (
         r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}",
     ),
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
+    _part(
+        "CriticMarkup: what is added",
+        "{++",
+        rf"\{{\+\+(?P<shown>(?:[^+\n]|{_NOT_BLANK}|\+(?!\+\}}))++)\+\+\}}",
+        "text",
+    ),
+    _part(
+        "CriticMarkup: what is marked",
+        "{==",
+        rf"\{{==(?P<shown>(?:[^=\n]|{_NOT_BLANK}|=(?!=\}}))++)==\}}",
+        "text",
+    ),
+    _part(
+        "CriticMarkup: what is changed",
+        "{~~",
+        rf"\{{~~(?:[^~\n]|{_NOT_BLANK}|~(?!>|~\}}))*+~>"
+        rf"(?P<shown>(?:[^~\n]|{_NOT_BLANK}|~(?!~\}}))*+)~~\}}",
+        "text",
+    ),
+    _part(
+        "CriticMarkup: what is deleted",
+        "{--",
+        rf"\{{--(?!\}})(?:[^\n-]|{_NOT_BLANK}|-(?!-\}}))++--\}}",
+    ),
+    _part("CriticMarkup: a comment", "{>>", rf"\{{>>(?:[^<\n]|{_NOT_BLANK}|<(?!<\}}))++<<\}}"),
     _part("Hugo: a comment", "{{", r"\{\{-?[ ]?/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/[ ]?-?\}\}"),
     _part("Docusaurus: an id, MDX: a comment", "{/*", r"\{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}"),
     _part("MDX: a space", "{", r"\{(?:' '|\" \")\}"),
@@ -452,6 +478,7 @@ PARTS = (
         accepts=_is_block_id,
     ),
     _part("GitBook: an icon", ":", r":[a-z0-9]++(?:-[a-z0-9]++)*+:(?=</i>)"),
+    _part("Font Awesome: an icon", ":fa", r":fa[srb]?-[a-z0-9]++(?:-[a-z0-9]++)*+:"),
     *(
         _part(
             "Material for MkDocs: an icon",

@@ -15,7 +15,7 @@ from factoid.words import RAISED
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|;base64,|:[\w+-]+:")
+_MARK = re.compile(r"[\\`*_\[<&$~^=!{+\n]|;base64,|:[\w+-]+:")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
@@ -27,6 +27,7 @@ _APART = BOUNDARIES | {
     "select",
     "textarea",
 }  # do not join the words around them
+_PUNCTUATION = ".,;:!?)"
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
 
@@ -67,6 +68,7 @@ class _Reader:
         self.hidden = ""  # the element around a token that nobody sees
         self.depth = 0  # of elements of that name within each other
         self.closings: dict[str, int] = {}  # where the last end of an element stands
+        self.is_behind_hidden = False  # whether something was left out right before a token
         self.struck_to = 0  # where text ends that is struck out
 
     def read(self, token: Token, at: int) -> None:
@@ -75,6 +77,7 @@ class _Reader:
         if kind == "html_inline":
             self._read_tag(token.content, at)
         elif self.hidden or at < self.struck_to:
+            self.is_behind_hidden = True
             return
         elif kind == "text":
             self._read_text(token, at)
@@ -97,6 +100,7 @@ class _Reader:
             self.seen.put(token.content, self.places[at])
             self._close(at + 1, token.meta["end"])
         elif kind == "hidden":
+            self.is_behind_hidden = True
             self._close(at, token.meta["end"])
         elif kind in ("em_open", "strong_open", "pair_open"):
             self.strong += kind == "strong_open"
@@ -110,6 +114,7 @@ class _Reader:
         elif kind in ("link_open", "image_open"):
             self._open(token.meta["start"], at)
         elif kind in ("link_close", "image_close", "note_close"):
+            self.seen.drop(self.content[at - token.meta.get("size", 0) : at])
             self._close(at, token.meta["end"])
 
     def visible(self) -> Visible:
@@ -125,6 +130,9 @@ class _Reader:
             mark(at, at + 1)
             return
         text = token.content
+        if self.is_behind_hidden and text[0] in _PUNCTUATION:
+            self.seen.drop_spaces()
+        self.is_behind_hidden = False
         if self.is_raised and _RAISED_NUMBER.fullmatch(text):
             text = text.translate(RAISED)
         if not self.strong and text.strip(" \n:"):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _NEWLINE = re.compile("\n")
+_SPACE_BEFORE_HIDDEN = re.compile(rf" [{FILLER}{BREAK}]++(?=[.,;!?)])")
 _PARAGRAPH = re.compile(r"\S[^\n]*+(?:\n(?![ \t>]*+(?:\n|\Z))[^\n]*+)*+")
 _DEEPEST = 100  # quotes and lists within each other, two levels for each list
 _YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is not an item of a list
@@ -507,6 +508,7 @@ class _Reader:
         places = range(self.start + start, self.start + end)
         if FILLER not in text and BREAK not in text:
             return text, places
+        text = _SPACE_BEFORE_HIDDEN.sub(lambda match: FILLER * len(match[0]), text)
         shown = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
         return picked(text, places, shown)
 

@@ -6,6 +6,7 @@ The parser markdown-it-py finds the blocks, `factoid.text.inline` what a reader 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -82,7 +83,10 @@ _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\]\n]{1,999}\]:", re.MULTILINE)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
-_TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
+_TABLE = re.compile(r"<(?P<end>/?)(?P<name>table|dl)(?=[\s>/])", re.IGNORECASE)
+_MARKED_LINE = re.compile(
+    r"^[ \t]*(?:```|~~~|[-*+][ \t]|\d{1,9}[.)][ \t]|\#{1,6}[ \t]|>|\|)", re.MULTILINE
+)
 
 
 def markdown_blocks(
@@ -624,17 +628,26 @@ def _state_class() -> type[StateBlock]:
 
 
 def _closing_tables(state: Any) -> dict[int, int]:
-    """Return where each table in HTML ends, by where it starts."""
+    """Return where each table and list of terms in HTML ends, by where it starts."""
     ends: dict[int, int] = state.env.setdefault("tables", {})
     if "tables_read" not in state.env:
         state.env["tables_read"] = True
-        open_tables: list[int] = []
+        open_tables: dict[str, list[int]] = {"table": [], "dl": []}
         for tag in _TABLE.finditer(state.src):
+            same = open_tables[tag["name"].lower()]
             if not tag["end"]:
-                open_tables.append(tag.start())
-            elif open_tables:
-                ends[open_tables.pop()] = tag.end()
+                same.append(tag.start())
+            elif same:
+                ends[same.pop()] = tag.end()
     return ends
+
+
+def _has_marked_lines(state: Any, start: int, end: int) -> bool:
+    """Return whether a line between two places begins a list, a fence or the like in Markdown."""
+    if "marked_lines" not in state.env:
+        state.env["marked_lines"] = [line.start() for line in _MARKED_LINE.finditer(state.src)]
+    lines: list[int] = state.env["marked_lines"]
+    return bisect_left(lines, start) < bisect_left(lines, end)
 
 
 @cache
@@ -760,15 +773,19 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_table(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a table in HTML to its end, also behind a blank line.
+    """Read a table or a list of terms in HTML to its end, also behind a blank line.
 
-    CommonMark ends a block of HTML at a blank line.
+    CommonMark ends a block of HTML at a blank line. In a list of terms, blocks of Markdown may
+    stand between blank lines, which HTML has not.
     """
     start = state.bMarks[first] + state.tShift[first]
-    if state.is_code_block(first) or not _TABLE.match(state.src, start, state.eMarks[first]):
+    tag = _TABLE.match(state.src, start, state.eMarks[first])
+    if state.is_code_block(first) or tag is None:
         return False
     closing = _closing_tables(state).get(start, -1)
     if closing < 0:
+        return False
+    if tag["name"].lower() == "dl" and _has_marked_lines(state, start, closing):
         return False
     end = first
     while state.eMarks[end] < closing:

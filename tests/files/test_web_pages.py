@@ -57,6 +57,10 @@ def test_what_readers_do_not_see(unseen):
 def test_struck_out_text_in_cells_and_in_code():
     rows = "<tr><th>Mill<th>Price<th>Year</tr><tr><td>A<td><del>7</del> 6<td><s>1901</s></tr>"
     assert markdown(f"<table>{rows}</table>").endswith("| A | 6 |  |")
+    rows += (
+        "<tr><td><s>B</s></td><td>9</td><td>1902</td></tr><tr><td></td><td>8</td><td>1903</td></tr>"
+    )
+    assert markdown(f"<table>{rows}</table>").endswith("| A | 6 |  |\n|  | 8 | 1903 |")
     assert markdown("<pre><del>-a</del>\n+b</pre>") == "```\n-a\n+b\n```"
 
 

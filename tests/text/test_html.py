@@ -139,6 +139,11 @@ def test_cells_that_are_struck_out():
     assert texts(f"<table>{rows}<tr><td>C<td>4</table>") == ["Pump | Price", "A | 6", "C | 4"]
 
 
+def test_a_row_whose_name_is_struck_out():
+    rows = "<tr><th>Pump<th>Price<tr><td><del>A</del><td>7<tr><th><s>B</s> D<td>5<tr><td><td>4"
+    assert texts(f"<table>{rows}</table>") == ["Pump | Price", "D | 5", "| 4"]
+
+
 @pytest.mark.parametrize("level", range(1, 7))
 def test_headings(level):
     source = (

@@ -129,6 +129,13 @@ def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]
     assert described(text) == expected
 
 
+def test_a_row_whose_name_is_struck_out() -> None:
+    rows = "| ~~A~~ | 7 |\n| B ~~C~~ | ~~6~~ 5 |\n| | 4 |\n| <del>D</del> | 3 |\n| **~~E~~** | 2 |"
+    text = f"| ~~Old~~ | Price |\n|---|---|\n{rows}"
+    shown = [(sentence.text, sentence.block.names) for sentence in read_sentences(text)]
+    assert shown == [("Price", ()), ("B | 5", ("", "Price")), ("4", ("", "Price"))]
+
+
 def test_below_an_empty_header_a_row_names_the_columns_if_its_form_says_so() -> None:
     rule = "|  |  |\n|---|---|\n"
     pairs = read(f"{rule}| Owner | Ann |\n| Phone | 555 |\n", "markdown")

@@ -98,11 +98,28 @@ def _drop_unseen(root: Any) -> None:
             element.tag in _UNSEEN
             or element.get("role") in _ROLES
             or is_hidden
-            or _is_struck_out(element)
             or _is_anchor(element)
             or _leads_through_the_site(element)
         ):
             _drop(element)
+        elif _is_struck_out(element):
+            _drop(element)
+            _withdraw_row(element)
+
+
+def _withdraw_row(element: Any) -> None:
+    """Empty the row that an element stands in, if what names the row was struck out."""
+    cell = next(element.iterancestors("td", "th"), None)
+    if cell is None or cell.getprevious() is not None or "".join(cell.itertext()).strip():
+        return
+    cells = cell.getparent().findall("*")
+    if all(other.tag == "th" for other in cells):
+        return  # of names of columns
+    for other in cells:
+        if other.get("rowspan", "1") == "1":
+            other.text = None
+            for child in list(other):
+                other.remove(child)
 
 
 def _collapse_spaces(root: Any) -> None:

@@ -173,6 +173,15 @@ class _Reader:
         """Return whether a tag strikes text out that has an end; in code, nothing is struck out."""
         if self.flow.is_pre or not is_struck(tag.name, tag.get("style")):
             return False
+        if not self._is_closed(tag):
+            return False
+        table = self.tables[-1] if self.tables else None
+        if table and table.row and table.row.cells and len(self.flows) > table.depth:
+            table.row.cells[-1].has_struck = True
+        return True
+
+    def _is_closed(self, tag: Tag) -> bool:
+        """Return whether an element has an end, which some may do without."""
         if tag.name in BOUNDARIES:
             return True
         if not self.closings:

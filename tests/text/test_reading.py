@@ -174,6 +174,19 @@ def test_definitions_of_links_are_known_in_the_whole_document() -> None:
     assert split_sentences(passages[0])[0].visible == "See the harbour."
 
 
+def test_definitions_of_links_end_a_paragraph() -> None:
+    text = "See [the plan] and [a map][2].[^1]\n[2]: #map\n\n[^1]: It is old.\n[the plan]: https://a.no/b 'It'\n\nBye."
+    assert [s.text for s in read_sentences(text)] == [
+        "See the plan and a map.",
+        "It is old.",
+        "Bye.",
+    ]
+    prose = "He said\n[sic]: this is so.\n[a]: /b and c"
+    assert [s.text for s in read_sentences(prose)] == [
+        "He said [sic]: this is so. [a]: /b and c",
+    ]
+
+
 def test_a_passage_that_continues_a_table_shows_its_header() -> None:
     rows = "\n".join(f"| Town {number} | {number} euros a night |" for number in range(30))
     passages = split_passages(Document(f"| City | Price |\n|---|---|\n{rows}"))

@@ -82,6 +82,11 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*+")
 _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\]\n]{1,999}\]:", re.MULTILINE)
+# A definition of a link that no prose looks like, also right below a paragraph or a footnote.
+_SURE_REFERENCE = re.compile(
+    r"\[(?!\^)[^\[\]\n]{1,200}\]:[ \t]+<?(?:https?://|mailto:|\.{0,2}/|\#)[^\s<>]*>?"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t\r]*"
+)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
 _TABLE = re.compile(r"<(?P<end>/?)(?P<name>table|dl)(?=[\s>/])", re.IGNORECASE)
 _MARKED_LINE = re.compile(
@@ -660,8 +665,15 @@ def _parser() -> MarkdownIt:
     ruler.before("fence", "admonition", _admonition, terminators)
     ruler.before("fence", "math_block", _math, terminators)
     ruler.before("html_block", "html_table", _html_table, terminators)
+    ruler.before("reference", "sure_reference", _ends_before_reference, {"alt": ["paragraph"]})
     ruler.at("html_block", _html_block, terminators)
     return parser
+
+
+def _ends_before_reference(state: Any, first: int, last: int, silent: bool) -> bool:  # noqa: ARG001
+    """Say that a paragraph ends before a definition of a link, which the parser then reads."""
+    start = state.bMarks[first] + state.tShift[first]
+    return silent and _SURE_REFERENCE.fullmatch(state.src, start, state.eMarks[first]) is not None
 
 
 def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:

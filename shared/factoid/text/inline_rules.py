@@ -62,6 +62,7 @@ _SOURCES = re.compile(r"\[([^\[\]]{2,500})\](?![(\[:])")
 _SOURCE = re.compile(
     r"\s*(?:[^@]*\s)?-?@(?P<key>\{[^{}]+\}|\w[\w:.#$%&+?<>~/-]*)(?P<place>[,\s][^@]*)?"
 )
+_SEE = re.compile(r"\s*(?:-@|(?:see|cf\.|e\.g\.,?|compare)\s)", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _PLACE = re.compile(
     r"[,\s]\s*(?:pp?|chaps?|ch|secs?|sect|figs?|vols?|lines?|n)\b\.?\s*\d|[,\s]\s*[§¶]"
@@ -432,7 +433,8 @@ def _sources(state: Any, silent: bool) -> bool:
         if part is None:
             return False
         has_place = _PLACE.match(part["place"] or "") is not None
-        is_meant = is_meant or has_place or _YEAR.search(part["key"]) is not None
+        has_year = _YEAR.search(part["key"]) is not None
+        is_meant = is_meant or has_place or has_year or _SEE.match(part[0]) is not None
     return is_meant and _push(state, silent, "hidden", match.end())
 
 

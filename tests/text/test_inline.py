@@ -63,6 +63,10 @@ def seen(source: str) -> str:
             "It sank, or not.",
         ),
         (
+            "It sank [see also @lie] in rain [-@lie; cf. @bo].",
+            "It sank  in rain.",
+        ),
+        (
             "By [@ann], [a@b.no; c@d.no] and [@ann2020](a.md)",
             "By [@ann], [a@b.no; c@d.no] and @ann2020",
         ),

@@ -43,11 +43,25 @@ def markdown(page: str) -> str:
         "<ol id='breadcrumbs'><li><a href='/'>Home</a></li></ol>",
         "<span class='trail breadcrumb'>Home / Mills</span>",
         "<a class='x' href='#main'>Skip to main content</a>",
+        "<del>No.</del>",
+        "<strike>No, <b>never</b>.</strike>",
+        "<del><p>No.</p><p>Never.</p></del>",
+        "<p style='color: red; text-decoration: line-through'>No.</p>",
     ],
 )
 def test_what_readers_do_not_see(unseen):
     assert markdown(f"<p>The mill</p>{unseen}<p>turns.</p>") == "The mill\n\nturns."
     assert markdown(f"<p>The mill {unseen} turns.</p>").split() == ["The", "mill", "turns."]
+
+
+def test_struck_out_text_in_cells_and_in_code():
+    rows = "<tr><th>Mill<th>Price<th>Year</tr><tr><td>A<td><del>7</del> 6<td><s>1901</s></tr>"
+    assert markdown(f"<table>{rows}</table>").endswith("| A | 6 |  |")
+    rows += (
+        "<tr><td><s>B</s></td><td>9</td><td>1902</td></tr><tr><td></td><td>8</td><td>1903</td></tr>"
+    )
+    assert markdown(f"<table>{rows}</table>").endswith("| A | 6 |  |\n|  | 8 | 1903 |")
+    assert markdown("<pre><del>-a</del>\n+b</pre>") == "```\n-a\n+b\n```"
 
 
 def test_rows_that_are_names_with_values():
@@ -171,6 +185,17 @@ def test_docx_tables_have_a_header_and_no_pictures(tmp_path):
     (document,) = read_file(path)
     assert document.text == "| Mill | Height |\n| --- | --- |\n| Old | 12 |\n| a_b | 7 |"
     assert document.metadata == {"source": path.as_posix(), "content_type": "text/markdown"}
+
+
+def test_docx_without_what_is_struck_out_or_deleted(tmp_path):
+    struck = "<w:r><w:rPr><w:strike/></w:rPr><w:t>Of wood.</w:t></w:r>"
+    deleted = '<w:del w:id="1" w:author="a"><w:r><w:delText>Of clay.</w:delText></w:r></w:del>'
+    runs = f"<w:r><w:t>Of stone.</w:t></w:r>{struck}{deleted}"
+    path = bombs.archive(
+        tmp_path / "a.docx", bombs.office(bombs.document_xml(f"<w:p>{runs}</w:p>"))
+    )
+    (document,) = read_file(path)
+    assert document.text == "Of stone."
 
 
 def test_a_page_says_that_it_became_markdown(tmp_path):

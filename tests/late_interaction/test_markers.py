@@ -49,6 +49,17 @@ texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
         # other marks
         ("It sank[^1][^2]. It rose.[^3]", "It sank. It rose."),
         ("[^1]: http://x.y", "[^1]: http://x.y"),
+        (
+            "It sank[^4^][^12^], and rose [^3^]. It is 2^4^ or ^[5][6]^.",
+            "It sank, and rose. It is 2^4^ or.",
+        ),
+        # images
+        ("![3](map.png) shows it [4].", "![3](map.png) shows it."),
+        (
+            "See ![1, 2](a/b.png)[3] and [![5](c.svg)](http://x.y).",
+            "See ![1, 2](a/b.png) and [![5](c.svg)](http://x.y).",
+        ),
+        ("It sank![1] It rose! [2](http://x.y)", "It sank! It rose!"),
         ("It sank [1](http://x.y/a) and rose [2](#c).", "It sank and rose."),
         ("It sank [doc1] and rose [Source 2], [citation:3].", "It sank and rose."),
         ("It sank.¹ The king knew¹,² it¹.", "It sank. The king knew it¹."),

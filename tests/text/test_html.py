@@ -107,12 +107,41 @@ def test_elements_that_end_a_paragraph(tag):
 
 
 @pytest.mark.parametrize(
-    "tag", "a b i em span font small tt mark u del ins abbr label time bdi o-o".split()
+    "tag", "a b i em span font small tt mark u ins abbr label time bdi o-o".split()
 )
 def test_elements_in_a_line(tag):
     assert texts(f"be<{tag} class='x'>twe</{tag}>en, and <{tag}>\n more </{tag}> words") == [
         "between, and more words"
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        (
+            "<p>It costs <del>7</del> <ins>6</ins> kroner, to<strike>o</strike>.",
+            ["It costs 6 kroner, to."],
+        ),
+        ("<h2><s>Old</s></h2><p><s>It is red.</s></p><p>It is new.", ["It is new."]),
+        ("<del><p>It is red.</p><ul><li>One</ul></del>It is new.", ["It is new."]),
+        ("<li style='text-decoration:line-through'>Red<li>Blue", ["Blue"]),
+        ("<del>a <del>b</del> c</del>d", ["d"]),
+        ("<p>A <s> that nobody closes.<p>It stays.", ["A that nobody closes.", "It stays."]),
+        ("<pre><del>-a</del>\n+b</pre>", ["-a\n+b"]),
+    ],
+)
+def test_text_that_is_struck_out(source, seen):
+    assert texts(source) == seen
+
+
+def test_cells_that_are_struck_out():
+    rows = "<tr><th>Pump<th>Price<tr><td>A<td><s>7</s> 6<tr style='text-decoration: line-through'><td>B<td>5"
+    assert texts(f"<table>{rows}<tr><td>C<td>4</table>") == ["Pump | Price", "A | 6", "C | 4"]
+
+
+def test_a_row_whose_name_is_struck_out():
+    rows = "<tr><th>Pump<th>Price<tr><td><del>A</del><td>7<tr><th><s>B</s> D<td>5<tr><td><td>4"
+    assert texts(f"<table>{rows}</table>") == ["Pump | Price", "D | 5", "| 4"]
 
 
 @pytest.mark.parametrize("level", range(1, 7))

@@ -35,6 +35,8 @@ def found(text):
         ),
         ("==Use==\nB.", [(2, "Use")]),
         ("== Use =\nB.", []),
+        ("h1. Alder\nA river.\n\nh3.  How long?\nLong.", [(1, "Alder"), (3, "How long?")]),
+        ("h2. is above h3. of it\nh7. Use\nh1.Use\nSee h1. Use\nh2. Use it.\nh2. 3", []),
         ("== 3 ==\nB.", []),
         ("x = 4 =\n= = =\n====", []),
         # AsciiDoc

@@ -50,6 +50,8 @@ def test_metadata_say_what_a_text_is(metadata: dict[str, object], markup: str) -
         ":::note\nText\n:::",
         '!!! note "Title"\n    Text',
         "Fish &amp; chips",
+        "It is {++new++} here.",
+        "It is {--old--}{>>Is it?<<} here.",
     ],
 )
 def test_what_stands_in_markdown_only(text: str) -> None:
@@ -72,6 +74,7 @@ def test_what_stands_in_markdown_only(text: str) -> None:
         "He paid $5 for A&B; she paid $6.",
         "snake_case_name and _private_",
         "5 > 4\nand 3 < 4",
+        "while (n) {--n;} or {++n} and x_{--}",
         "",
     ],
 )

@@ -9,6 +9,7 @@ from factoid.propositions import decompose
 from factoid.sentences import read_sentences
 from factoid.text.inline import inline
 from factoid.text.markup import markup_of
+from factoid.text.reading import read, sentences_of
 
 DATA = "iVBORw0KGgo" * 30
 
@@ -49,6 +50,32 @@ def sentences(text: str) -> list[str]:
 def test_plain_text_keeps_marks(text):
     assert markup_of(text) == "plain"
     assert "".join(facts(text)).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "Ann wrote on 3 May:\n> Does the lamp\n> glow? It is new.\nIt does.",
+            ["Ann wrote on 3 May:", "Does the lamp glow?", "It is new.", "It does."],
+        ),
+        (
+            "Bo wrote:\r\n> > Is the mill red?\r\n> No.\r\n>\r\n> Cheers,\r\n> Bo",
+            ["Bo wrote:", "Is the mill red?", "No.", "Cheers, Bo"],
+        ),
+        ("> The mill is red.\n\nNo.", ["The mill is red.", "No."]),
+        ("The width is\n> 5 mm today.", ["The width is > 5 mm today."]),
+        (">>> mill = Mill()\n>>> mill.turn()", [">>> mill = Mill() >>> mill.turn()"]),
+        ("> cd mill\n> ls", ["> cd mill > ls"]),
+        (">Mill1\nACGT", [">Mill1 ACGT"]),
+    ],
+)
+def test_lines_that_an_e_mail_quotes(text, parts):
+    found = sentences_of(read(text, "plain"))
+    assert [" ".join(sentence.visible.text.split()) for sentence in found] == parts
+    for sentence in found:
+        for character, place in zip(*sentence.visible[:2], strict=True):
+            assert text[place] == character or character.isspace()
 
 
 @pytest.mark.parametrize(
@@ -260,6 +287,14 @@ def test_units_of_lists(text, units):
         (
             "• Adults\n   o Monday: 12 euros\n• Children\n   o Monday: 6 euros",
             ["Children: Monday: 6 euros"],
+        ),
+        (
+            "<dl>\n<dt><b>Lamp</b></dt>\n<dd>\n\nFor *light*.\n\n</dd>\n<dt>Rug</dt>\n<dd>\n\nFor feet.\n\n</dd>\n</dl>",
+            ["Lamp: For light.", "Rug: For feet."],
+        ),
+        (
+            "<dl>\n<dt>Lamp</dt>\n<dd>\n\n- It is red.\n- It is new.\n\n</dd>\n</dl>",
+            ["Lamp", "It is red.", "It is new."],
         ),
         (
             "<dl><dt>Pump</dt><dd>For water.</dd><dt>Fan</dt><dd>Air.</dd></dl>",

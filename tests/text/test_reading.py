@@ -129,6 +129,13 @@ def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]
     assert described(text) == expected
 
 
+def test_a_row_whose_name_is_struck_out() -> None:
+    rows = "| ~~A~~ | 7 |\n| B ~~C~~ | ~~6~~ 5 |\n| | 4 |\n| <del>D</del> | 3 |\n| **~~E~~** | 2 |"
+    text = f"| ~~Old~~ | Price |\n|---|---|\n{rows}"
+    shown = [(sentence.text, sentence.block.names) for sentence in read_sentences(text)]
+    assert shown == [("Price", ()), ("B | 5", ("", "Price")), ("4", ("", "Price"))]
+
+
 def test_below_an_empty_header_a_row_names_the_columns_if_its_form_says_so() -> None:
     rule = "|  |  |\n|---|---|\n"
     pairs = read(f"{rule}| Owner | Ann |\n| Phone | 555 |\n", "markdown")
@@ -165,6 +172,19 @@ def test_definitions_of_links_are_known_in_the_whole_document() -> None:
     passages = split_passages(Document(text), words=10, min_words=0)
     assert passages[0].visible == "See the harbour. It is old."
     assert split_sentences(passages[0])[0].visible == "See the harbour."
+
+
+def test_definitions_of_links_end_a_paragraph() -> None:
+    text = "See [the plan] and [a map][2].[^1]\n[2]: #map\n\n[^1]: It is old.\n[the plan]: https://a.no/b 'It'\n\nBye."
+    assert [s.text for s in read_sentences(text)] == [
+        "See the plan and a map.",
+        "It is old.",
+        "Bye.",
+    ]
+    prose = "He said\n[sic]: this is so.\n[a]: /b and c"
+    assert [s.text for s in read_sentences(prose)] == [
+        "He said [sic]: this is so. [a]: /b and c",
+    ]
 
 
 def test_a_passage_that_continues_a_table_shows_its_header() -> None:

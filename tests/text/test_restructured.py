@@ -74,6 +74,24 @@ def test_comments_targets_and_contents_are_nothing():
     assert blocks(text) == [("paragraph", "Text.")]
 
 
+def test_names_are_their_substitutes():
+    text = (
+        "The |Pump| costs |fee|_, not |price|.\n\n.. |pump| replace:: *new*\n   pump\n"
+        ".. |fee| replace:: 7\n\n* One |pump| and 3 |fee| 4 || 5\n\n.. |fee| replace:: 8\n"
+    )
+    assert blocks(text) == [
+        ("paragraph", "The new pump costs 7, not price."),
+        ("item", "One new pump and 3 7 4 || 5"),
+    ]
+    visible = read(text, "rst")[0].visible
+    assert [text[visible.offsets[at]] for at in (4, 11, 13)] == ["|", "|", "c"]
+
+
+def test_a_long_substitute_is_not_repeated():
+    text = f"It is |x|.\n\n.. |x| replace:: {'long ' * 50}\n"
+    assert blocks(text) == [("paragraph", "It is x.")]
+
+
 def test_code_is_code():
     text = (
         ".. code-block:: python\n   :linenos:\n\n   def run(*args):\n       return 1\n\n   run()\n\n"

@@ -19,6 +19,7 @@ from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_
 from factoid.errors import InvalidInputError
 from factoid.files.safe_markup import without_many_attributes
 from factoid.sentences import Span
+from factoid.text.html.tags import is_struck
 from factoid.text.inline import inline
 from factoid.text.markdown import block_tokens
 from factoid.words import RAISED
@@ -198,11 +199,17 @@ def _add_text(element: Any, parts: list[str]) -> None:
                 parts.append("☒ ")
         elif child.tag == "img":
             parts.append(child.get("alt") or "")
-        elif isinstance(child.tag, str) and child.tag not in ("script", "style", "template"):
+        elif isinstance(child.tag, str) and _is_seen(child):
             _add_text(child, parts)
         if is_block:
             parts.append(" ")
         parts.append(child.tail or "")
+
+
+def _is_seen(element: Any) -> bool:
+    if element.tag in ("script", "style", "template"):
+        return False
+    return not is_struck(element.tag, element.get("style", ""))
 
 
 def _plain_line(source: str) -> str:

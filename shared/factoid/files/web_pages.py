@@ -15,6 +15,7 @@ from factoid.documents.table_parsers import html_table
 from factoid.documents.tables import Table, answered, is_number
 from factoid.files.limits import ReadLimits
 from factoid.files.safe_markup import html_source, parse_html
+from factoid.text.html.tags import is_struck
 from factoid.words import RAISED
 
 _EXTRA = "documents"
@@ -48,7 +49,8 @@ _RAISED_NUMBER = re.compile(r"\s*[\d+−–-]+\s*")
 # Characters that Markdown would read as marks, in a line and at its start.
 _MARK = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&"
-    r"(?=#?\w{1,32};)|~~+"
+    r"(?=#?\w{1,32};)|~~+|\^\^+|(?<=[\w)\]])[~^](?=\S)|\{(?=\+\+|--|~~|==|>>)"
+    r"|\[(?=[^\[\]]*@[\w{])"  # of sources
     r"|(?<![\w:]):(?=[a-z0-9_+-]{1,40}:(?![\w`]))"  # an emoji
 )
 _LINE_MARK = re.compile(r"^(?:#{1,6}(?=\s)|>|[+-](?=\s)|\d{1,9}(?=[.)]\s))", re.MULTILINE)
@@ -100,6 +102,24 @@ def _drop_unseen(root: Any) -> None:
             or _leads_through_the_site(element)
         ):
             _drop(element)
+        elif _is_struck_out(element):
+            _drop(element)
+            _withdraw_row(element)
+
+
+def _withdraw_row(element: Any) -> None:
+    """Empty the row that an element stands in, if what names the row was struck out."""
+    cell = next(element.iterancestors("td", "th"), None)
+    if cell is None or cell.getprevious() is not None or "".join(cell.itertext()).strip():
+        return
+    cells = cell.getparent().findall("*")
+    if all(other.tag == "th" for other in cells):
+        return  # of names of columns
+    for other in cells:
+        if other.get("rowspan", "1") == "1":
+            other.text = None
+            for child in list(other):
+                other.remove(child)
 
 
 def _collapse_spaces(root: Any) -> None:
@@ -115,6 +135,13 @@ def _collapse_spaces(root: Any) -> None:
             element.text = _SPACES.sub(" ", element.text)
         if element.tail and element.getparent() not in preformatted:
             element.tail = _SPACES.sub(" ", element.tail)
+
+
+def _is_struck_out(element: Any) -> bool:
+    """Return whether an element says what holds no longer; in code, it is a difference."""
+    if not is_struck(element.tag, element.get("style", "")):
+        return False
+    return next(element.iterancestors("pre"), None) is None
 
 
 def _is_anchor(element: Any) -> bool:
@@ -403,12 +430,6 @@ def _converter() -> type[Any]:
                 return text
             return str(super().convert_em(el, text, parent_tags))
 
-        def convert_del(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            if el.find_parent(["del", "s"]):
-                return text
-            return str(super().convert_del(el, text, parent_tags))
-
-        convert_s = convert_del
         convert_strong = convert_b
         convert_i = convert_em
 

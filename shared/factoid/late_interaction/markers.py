@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 # Inline code; or a run of marks with the space before it: numbers in brackets, unless they index a
 # letter, which may be a link or its text, `[[1]](url)`, and may name a place, `[1, p. 3]`; a source
-# in round brackets, `(source 1)`; marks of footnotes, `[^note]`; those of OpenAI's assistants,
-# `【4:0†source】`. What joins the marks of a run, "[1]-[3]", or surrounds it alone, "([1])", goes
-# with it.
+# in round brackets, `(source 1)`; marks of footnotes, `[^note]`; those of Bing, `[^1^]`, and of
+# OpenAI's assistants, `【4:0†source】`. An image, `![1](url)`, is no mark. What joins the marks of
+# a run, "[1]-[3]", or surrounds it alone, "([1])", goes with it.
 _NUMBER = r"[1-9]\d{0,2}"
 _TARGET = r"""\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+(?:"[^"\n]*+"|'[^'\n]*+'))?\)"""
 _SOURCE = r"""(?:sources?|documents?|docs?|citations?|cite|passages?|references?|refs?|chunks?
@@ -23,12 +23,14 @@ _PLACE = r"""(?:,\s?(?:pp?\.|pages?|ll?\.|lines?|sec\.|sections?|§§?|paras?\.?
 _NUMBERS = rf"{_NUMBER}{_PLACE}?(?:(?:\s?[,;、–-]\s?|,?\s(?:and|&)\s){_NUMBER}{_PLACE}?)*+"
 _BRACKETS = rf"""(?:
     \[[\ ]?(?:\^|\#|{_SOURCE})?{_NUMBERS}[\ ]?\]
+  | \[\^{_NUMBERS}\^\]
   | (?<=[\w.,;:!?)])\[\^[a-z][\w-]{{1,30}}\]
   | \[\^[a-z][\w-]{{1,30}}\](?=\s*(?:[.,;:!?]|\Z|\n)) )"""
-_MARK = rf"""(?:
+_IMAGE = r"(?<=!)\[[^]\n]*+\]{1,2}\("
+_MARK = rf"""(?!{_IMAGE})(?:
     \[(?:{_BRACKETS}|\\\[{_NUMBER}\\\])\](?:{_TARGET})?
   | {_BRACKETS}(?:(?=\([^()\s]*[:/.\#]){_TARGET})?+(?![(:\]])
-  | \^{_BRACKETS}\^ | [［〔]{_NUMBERS}[］〕]
+  | \^(?:{_BRACKETS})++\^ | [［〔]{_NUMBERS}[］〕]
   | [(（]{_SOURCE}{_NUMBERS}[)）]
   | :contentReference\[oaicite:\d{{1,3}}\](?:\{{index=\d{{1,3}}\}})?
   | \ue200cite(?:\ue202\w{{1,40}})++\ue201

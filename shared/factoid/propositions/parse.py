@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import logging
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from factoid.propositions.protocol import NoPropositions
@@ -61,7 +63,17 @@ _RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
 # A key; also at the end of the output, since an element of a list cannot be in an object.
 _KEY_END = re.compile(r"\s*+(?::|\Z)")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_FORMULA = re.compile(r"(?<!\\)\$\$?|\\[()\[\]]")  # where one begins or ends
+# What a backslash is a part of, in a string with its escapes: a formula, whose own backslashes may
+# be escaped or not, and inline code. Numbers in brackets, "\\[1\\]", are no formula.
+_FORMULA = re.compile(
+    r"""\$\$[^$]{1,2000}+\$\$
+      | (?<![\\$])\$(?![\s$])(?:[^$\n\\`]|\\.){1,500}+(?<!\s)\$(?![\w$])
+      | \\{1,2}\((?:[^\\\n]|\\{1,2}[^)\\\n]){1,1000}+\\{1,2}\)
+      | \\{1,2}\[(?=\s|(?:[^\\\n]|\\{1,2}[^]\\\n]){0,1000}?(?:[=^+<>{}]|\\[A-Za-z]))
+        (?:[^\\\n]|\\{1,2}[^]\\\n]){1,1000}+\\{1,2}\]""",
+    re.VERBOSE,
+)
+_CODE = re.compile(r"(?<![`\\])`[^`\n]{1,300}`(?!`)")
 _PROPOSITION = "proposition"
 # What keys of propositions end in, the surest first, and what those beside them are, without the
 # endings of plurals.
@@ -74,7 +86,9 @@ _OTHER_KEYS = frozenset(
 )
 # Unicode's category Cc: not text, and NUL ends texts in C and SQLite
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+# Nobody means a form feed or a backspace: there, a backslash was not escaped.
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
+_LEGAL = frozenset('"\\/nrt')  # what JSON escapes, and a model means
 # Commands of LaTeX that begin like an escape of JSON, which models forget to escape.
 _LATEX = re.compile(
     r"""(?:b(?:ar|eta|ecause|egin|etween|f|ig[lrg]*|igcap|igcup|inom|mod|ot|ox|oxed|oldsymbol|ullet)
@@ -86,9 +100,13 @@ _LATEX = re.compile(
     re.VERBOSE,
 )
 _LATEX_IN_MATH = re.compile(r"n(?:e|i|ot)(?![a-z])")  # elsewhere a new line and a word
+_LATEX_WORD = re.compile(r"[rt][a-z]{2}")  # in a formula, where no tab stands
 # A path of Windows up to one of its backslashes, none of which is escaped: "C:\new\table".
 _PATH_START = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:\\[^\\/:*?\"<>|\r\n]{1,100})*\Z")
 _LONGEST_PATH = 300  # characters
+# A path without a drive: one of its backslashes cannot be an escape of JSON, so none is.
+_PATH = re.compile(r"(?<![\w\\])\\{1,2}(?:[A-Za-z0-9][\w.$-]{0,60}\\){1,20}[A-Za-z0-9]")
+_NO_ESCAPE = re.compile(r"(?<!\\)\\[^\\/nrtu\"]")
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
 
@@ -275,7 +293,7 @@ def _strings(raw: str, opener: str) -> Iterator[str]:
     if opener == '"':
         parts = _RUN_ON.split(raw)
     for part in parts:
-        if text := " ".join(_words(mended(_ESCAPE.sub(_unescape, part)))):
+        if text := " ".join(_words(mended(_unescaped(part)))):
             yield text
 
 
@@ -293,24 +311,55 @@ def mended(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _unescape(match: re.Match[str]) -> str:
+class _Kept(NamedTuple):
+    """Where backslashes may be a part of a text, each as spans in order."""
+
+    formulas: list[tuple[int, int]]
+    code: list[tuple[int, int]]
+    paths: list[tuple[int, int]]
+
+
+def _unescaped(text: str) -> str:
+    """Return a string without JSON's escapes; what JSON does not escape keeps its backslash."""
+    if "\\" not in text:
+        return text
+    paths = []
+    for match in _PATH.finditer(text):
+        if _NO_ESCAPE.search(match[0]):
+            paths.append(match.span())
+    kept = _Kept(_spans(_FORMULA, text), _spans(_CODE, text), paths)
+    return _ESCAPE.sub(lambda match: _unescape(match, kept), text)
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in pattern.finditer(text)]
+
+
+def _unescape(match: re.Match[str], kept: _Kept) -> str:
     if code := match[1] or match[2]:
         return chr(int(code, 16))
+    text = match.string
+    at = match.start()
     char = match[3]
-    if char in _CONTROL and (
-        _is_latex(match.string, match.start(3)) or _is_in_path(match.string, match.start())
-    ):
+    if _is_within(at, kept.paths):
         return match[0]
-    if char not in _CONTROL and char.isalnum():
+    in_formula = _is_within(at, kept.formulas)
+    if char in _CONTROL and (_is_latex(text, at + 1, in_formula) or _is_in_path(text, at)):
         return match[0]
-    return _CONTROL.get(char, char)
+    if char in _LEGAL:
+        return _CONTROL.get(char, char)
+    is_meant = in_formula or _is_within(at, kept.code)
+    if char.isalnum() or (is_meant and char != "'"):
+        return match[0]
+    return char  # as in Markdown or Python: "\\_", "\\'"
 
 
-def _is_latex(text: str, at: int) -> bool:
+def _is_latex(text: str, at: int, in_formula: bool) -> bool:
     """Return whether the letters at a place, behind a backslash, are a command of LaTeX."""
     if _LATEX.match(text, at):
         return True
-    return _LATEX_IN_MATH.match(text, at) is not None and _is_in_formula(text, at)
+    in_math = _LATEX_IN_MATH.match(text, at) or _LATEX_WORD.match(text, at)
+    return in_formula and in_math is not None
 
 
 def _is_in_path(text: str, at: int) -> bool:
@@ -323,9 +372,10 @@ def _is_in_path(text: str, at: int) -> bool:
     return _PATH_START.search(text, max(0, at - _LONGEST_PATH), at) is not None
 
 
-def _is_in_formula(text: str, at: int) -> bool:
-    """Return whether a place is between marks of a formula."""
-    return len(_FORMULA.findall(text, 0, at)) % 2 == 1
+def _is_within(at: int, spans: list[tuple[int, int]]) -> bool:
+    """Return whether a place is in one of some spans, which are in order."""
+    number = bisect_right(spans, at, key=itemgetter(0))
+    return number > 0 and at < spans[number - 1][1]
 
 
 def _bullets(text: str) -> list[str]:

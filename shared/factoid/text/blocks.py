@@ -62,6 +62,21 @@ class VisibleText:
         self.parts.append(text)
         self.offsets.extend([at] * len(text))
 
+    def drop_spaces(self) -> None:
+        """Leave out spaces at the present end."""
+        while self.parts and self.parts[-1][-1:] in (" ", ""):
+            text = self.parts.pop()
+            kept = text.rstrip(" ")
+            if kept:
+                self.parts.append(kept)
+            del self.offsets[len(self.offsets) - len(text) + len(kept) :]
+
+    def drop(self, end: str) -> None:
+        """Leave out characters at the present end, if it is these."""
+        if end and self.parts and self.parts[-1].endswith(end):
+            self.parts[-1] = self.parts[-1].removesuffix(end)
+            del self.offsets[-len(end) :]
+
     def protect(self, start: int) -> None:
         """Keep sentences from ending between a place in the text and its present end."""
         self.protected.append((start, len(self.offsets)))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from factoid.text.cover import Shown
+from factoid.text.html.tags import STRUCK
 
 Accepts = Callable[[str, "re.Match[str]"], bool]
 
@@ -377,7 +378,8 @@ PARTS = (
         rf"\{{%[-+~]?\s*+(?=[\w/#.])(?:[^%{{\n]|{_NOT_BLANK}|%(?!\}})|\{{(?!%))*+%\}}",
         "title",
         re.compile(
-            rf"(?<!code )\b(?:title|description)={_QUOTED}"
+            r"(?<!code )\b(?:content|message|text|caption"
+            rf"|(?:title|description)(?![^%]*\b(?:content|message)=))={_QUOTED}"
             r"|%[ \t]*update\b[^%]*?\bdate="
             r""""(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
         ),
@@ -395,6 +397,31 @@ PARTS = (
         r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}",
     ),
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
+    _part(
+        "CriticMarkup: what is added",
+        "{++",
+        rf"\{{\+\+(?P<shown>(?:[^+\n]|{_NOT_BLANK}|\+(?!\+\}}))++)\+\+\}}",
+        "text",
+    ),
+    _part(
+        "CriticMarkup: what is marked",
+        "{==",
+        rf"\{{==(?P<shown>(?:[^=\n]|{_NOT_BLANK}|=(?!=\}}))++)==\}}",
+        "text",
+    ),
+    _part(
+        "CriticMarkup: what is changed",
+        "{~~",
+        rf"\{{~~(?:[^~\n]|{_NOT_BLANK}|~(?!>|~\}}))*+~>"
+        rf"(?P<shown>(?:[^~\n]|{_NOT_BLANK}|~(?!~\}}))*+)~~\}}",
+        "text",
+    ),
+    _part(
+        "CriticMarkup: what is deleted",
+        "{--",
+        rf"\{{--(?!\}})(?:[^\n-]|{_NOT_BLANK}|-(?!-\}}))++--\}}",
+    ),
+    _part("CriticMarkup: a comment", "{>>", rf"\{{>>(?:[^<\n]|{_NOT_BLANK}|<(?!<\}}))++<<\}}"),
     _part("Hugo: a comment", "{{", r"\{\{-?[ ]?/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/[ ]?-?\}\}"),
     _part("Docusaurus: an id, MDX: a comment", "{/*", r"\{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}"),
     _part("MDX: a space", "{", r"\{(?:' '|\" \")\}"),
@@ -451,6 +478,7 @@ PARTS = (
         accepts=_is_block_id,
     ),
     _part("GitBook: an icon", ":", r":[a-z0-9]++(?:-[a-z0-9]++)*+:(?=</i>)"),
+    _part("Font Awesome: an icon", ":fa", r":fa[srb]?-[a-z0-9]++(?:-[a-z0-9]++)*+:"),
     *(
         _part(
             "Material for MkDocs: an icon",
@@ -475,6 +503,15 @@ REGIONS = (
         "{%",
         re.compile(r"\{%-?[ ]*comment[ ]*-?%\}"),
         re.compile(r"\{%-?[ ]*endcomment[ ]*-?%\}"),
+    ),
+    *(
+        Region(
+            "HTML: paragraphs that are struck out",
+            f"<{name}",
+            re.compile(rf"<{name}(?:\s[^<>]*+)?>"),
+            re.compile(rf"</{name}>"),
+        )
+        for name in sorted(STRUCK)
     ),
 )
 

@@ -64,8 +64,8 @@ _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ 
 _BLOCK = re.compile(r"[:`~#|>$<(%{+*-]|\d{1,9}[.)][ \t]")
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
-    r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-"
-    r"|\[toc\]|\[TOC\]"
+    r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple"
+    r"|fa[srb]?)-|\[toc\]|\[TOC\]"
     r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]"
     r"|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,
@@ -77,7 +77,7 @@ _BLOCK_BREAK = re.compile(r"\+\+\+(?:[ \t]*+\{[^\n]*+)?")
 _COMMENT = re.compile(r"%(?:[ \t]|\r?(?:\n|\Z))")  # of MyST
 _FIELD = re.compile(
     r":(?!(?:material|octicons|fontawesome"
-    r"|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
+    r"|simple|fa[srb]?)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
 )  # of a list of fields in MyST
 _REST_COMMENT = re.compile(r"\.\.(?=[ \t]++[^\s.]|[ \t]*+(?:\n|\Z))")
 _FORMULA_END = re.compile(r"\$\$(?:[ \t]*\([^()\n]+\))?")  # MyST gives it a label

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from factoid.text.blocks import Visible, VisibleText
-from factoid.text.html.tags import BOLD, BOUNDARIES, is_element
+from factoid.text.html.tags import BOLD, BOUNDARIES, is_element, is_struck
 from factoid.text.inline_rules import positioned
 from factoid.words import RAISED
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|;base64,|:[\w+-]+:")
+_MARK = re.compile(r"[\\`*_\[<&$~^=!{+\n]|;base64,|:[\w+-]+:")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
@@ -27,6 +27,7 @@ _APART = BOUNDARIES | {
     "select",
     "textarea",
 }  # do not join the words around them
+_PUNCTUATION = ".,;:!?)"
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
 
@@ -37,7 +38,7 @@ def inline(
 
     Links are their text, images their alternative text; a line's end is a line feed. Inline code
     keeps its backticks, formulas their signs: both are protected. Raised numbers are Unicode's:
-    "10³".
+    "10³". Text that is struck out holds no longer, and is left out.
 
     Args:
         content: The source, line by line without the marks of quotes and lists.
@@ -65,13 +66,18 @@ class _Reader:
         self.has_plain = False  # whether some of the text is not bold
         self.is_raised = False
         self.hidden = ""  # the element around a token that nobody sees
+        self.depth = 0  # of elements of that name within each other
+        self.closings: dict[str, int] = {}  # where the last end of an element stands
+        self.is_behind_hidden = False  # whether something was left out right before a token
+        self.struck_to = 0  # where text ends that is struck out
 
     def read(self, token: Token, at: int) -> None:
         """Add a token that starts at a place in the content."""
         kind = token.type
         if kind == "html_inline":
             self._read_tag(token.content, at)
-        elif self.hidden:
+        elif self.hidden or at < self.struck_to:
+            self.is_behind_hidden = True
             return
         elif kind == "text":
             self._read_text(token, at)
@@ -94,9 +100,11 @@ class _Reader:
             self.seen.put(token.content, self.places[at])
             self._close(at + 1, token.meta["end"])
         elif kind == "hidden":
+            self.is_behind_hidden = True
             self._close(at, token.meta["end"])
         elif kind in ("em_open", "strong_open", "pair_open"):
             self.strong += kind == "strong_open"
+            self.struck_to = token.meta.get("struck_to", self.struck_to)
             self._open(at, at + len(token.markup if kind == "pair_open" else "*"))
         elif kind in ("em_close", "strong_close", "pair_close"):
             self.strong -= kind == "strong_close"
@@ -106,6 +114,7 @@ class _Reader:
         elif kind in ("link_open", "image_open"):
             self._open(token.meta["start"], at)
         elif kind in ("link_close", "image_close", "note_close"):
+            self.seen.drop(self.content[at - token.meta.get("size", 0) : at])
             self._close(at, token.meta["end"])
 
     def visible(self) -> Visible:
@@ -121,6 +130,9 @@ class _Reader:
             mark(at, at + 1)
             return
         text = token.content
+        if self.is_behind_hidden and text[0] in _PUNCTUATION:
+            self.seen.drop_spaces()
+        self.is_behind_hidden = False
         if self.is_raised and _RAISED_NUMBER.fullmatch(text):
             text = text.translate(RAISED)
         if not self.strong and text.strip(" \n:"):
@@ -153,15 +165,17 @@ class _Reader:
         match = _TAG.match(source)
         name = match["name"].lower() if match else ""
         is_closing = source.startswith("</")
-        if self.hidden:
-            if is_closing and name == self.hidden:
-                self.hidden = ""
+        if self.hidden or at < self.struck_to:
+            if name and name == self.hidden:
+                self.depth += -1 if is_closing else 1
+                self.hidden = name if self.depth else ""
             return
         if match is None or not is_element(name, match["rest"]):
             self.has_plain = True
             self.seen.add_at(source, self.places[at:end])
-        elif name in _HIDDEN_TAGS and not is_closing and not source.endswith("/>"):
+        elif not is_closing and self._hides(name, source, end):
             self.hidden = name
+            self.depth = 1
         elif name == "br":
             self.seen.put("\n", self.places[at])
         elif name == "img":
@@ -178,6 +192,21 @@ class _Reader:
             self.strong += -1 if is_closing else 1
         if name == "sup":
             self.is_raised = not is_closing
+
+    def _hides(self, name: str, source: str, end: int) -> bool:
+        """Return whether nobody sees the text of an element, or sees it struck out.
+
+        An element that is not closed strikes nothing out.
+        """
+        if source.endswith("/>"):
+            return False
+        if name in _HIDDEN_TAGS:
+            return True
+        if not is_struck(name, source):
+            return False
+        if name not in self.closings:
+            self.closings[name] = self.content.lower().rfind(f"</{name}")
+        return self.closings[name] >= end
 
     def _read_alternative(self, source: str, at: int) -> None:
         alternative = _ALTERNATIVE.search(source)

@@ -2,7 +2,8 @@
 
 markdown-it-py parses it; its tokens have no places, so the state of the parser notes them. Rules of
 our own read what a reader sees of images, and what CommonMark does not have: formulas, footnotes,
-links of wikis, roles of MyST, struck out and marked text, keys, and emoji.
+citations, links of wikis, roles of MyST, struck out and marked text, raised and lowered text, keys,
+and emoji.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from factoid.text.emoji import EMOJI
+from factoid.words import RAISED
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -43,7 +45,27 @@ _PICTURE = re.compile(
 _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
 _PAIR = re.compile(
-    r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])"
+    r"""(?P<mark>(?P<sign>[~=^])(?P=sign))(?!\s|(?P=sign))
+      (?:(?!(?P=mark))[^\n`]|`(?:[^`\n]{1,300}`)?+|\n(?!\n)){1,9000}?
+      (?<!\s)(?<!(?P=sign))(?P=mark)(?!(?P=sign))""",
+    re.VERBOSE,
+)
+# Lowered and raised text, which is short and follows a word: "H~2~O", "5 m^2^".
+_LOWERED = re.compile(
+    r"(?<=[A-Za-z)\]])~(\d{1,4}(?=~[A-Z(\[])|[A-Za-z0-9+-]{1,5}(?=~(?![\w~])))~(?!~)"
+)
+_RAISED = re.compile(r"(?<=[\w)\]])\^([A-Za-z0-9+−–-]{1,10})\^(?![\w^])")
+_RAISED_NUMBER = re.compile(r"[\d+−–-]+")
+_PATH_SIGN = re.compile(r"[/\\@]\S{0,100}\Z")
+# Sources in brackets, in Pandoc's way: "[see @smith2001, p. 5; @doe]".
+_SOURCES = re.compile(r"\[([^\[\]]{2,500})\](?![(\[:])")
+_SOURCE = re.compile(
+    r"\s*(?:[^@]*\s)?-?@(?P<key>\{[^{}]+\}|\w[\w:.#$%&+?<>~/-]*)(?P<place>[,\s][^@]*)?"
+)
+_SEE = re.compile(r"\s*(?:-@|(?:see|cf\.|e\.g\.,?|compare)\s)", re.IGNORECASE)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_PLACE = re.compile(
+    r"[,\s]\s*(?:pp?|chaps?|ch|secs?|sect|figs?|vols?|lines?|n)\b\.?\s*\d|[,\s]\s*[§¶]"
 )
 _KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
 # A sign of multiplication, patterns for files and for texts, and names of Python.
@@ -98,6 +120,16 @@ _WIDE = re.compile(
     r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]"
 )
 _BETWEEN_LINES = re.compile(r"(?<![\w`])__(?=[^\s_])[^_\n]{1,200}(?<=[^\s_])__(?![\w`])")
+_IMAGE_SIZE = re.compile(r"\|\d{1,5}(?:x\d{1,5})?\Z|(?<=!\[)\d{1,5}x\d{1,5}\Z")  # of Obsidian
+_LONGEST_SIZE = 12
+# A regular expression in prose: what it escapes is escaped, and not Markdown.
+_PATTERN = re.compile(r"\\[dwsDWSB](?![A-Za-z])")
+_WORD_BEFORE = re.compile(r"\S*\Z")
+_WORD_BEHIND = re.compile(r"\S*")
+_LONGEST_PATTERN = 50
+_SENTENCE_END = re.compile(r"[.!?:]\*\*[^\W\d_]")
+_BOLD_SENTENCE = re.compile(r"(?<![\w*\\/=.)\]}])\*\*(?=[^\W_])[^*\n]{1,250}\Z")
+_LONGEST_BOLD = 260
 _LONGEST_LABEL = 5000  # characters of the text of a link
 _LABEL = re.compile(r"\[(?=[^\[\]\n]*[A-Za-z]{2})[\w.:/#-]{2,200}\]")
 _EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+-]{1,40}):(?![\w`])")
@@ -154,7 +186,7 @@ def _state_class() -> type[Any]:
             return token
 
         def scanDelims(self, start: int, canSplitWord: bool) -> Any:  # noqa: N802, N803
-            """Take full stops of scripts without spaces for letters.
+            """Take full stops of scripts without spaces for letters, and those before a word.
 
             Otherwise no bold text could end behind one.
             """
@@ -164,6 +196,8 @@ def _state_class() -> type[Any]:
             after = self.src[end : end + 1]
             if self.src[start] != "*" or not before.strip() or not after.strip():
                 return delimiters
+            if _SENTENCE_END.fullmatch(self.src, start - 1, end + 1):  # "**One.**Two"
+                return delimiters._replace(can_open=True, can_close=True)
             if _WIDE.match(before) or _WIDE.match(after):
                 return delimiters._replace(can_open=True, can_close=True)
             return delimiters
@@ -193,12 +227,14 @@ def _image(state: Any, silent: bool) -> bool:
         return match is not None and _show(state, silent, match, 1)
     end = state.pos
     if not silent:
+        size = _IMAGE_SIZE.search(state.src, max(start, label_end - _LONGEST_SIZE), label_end)
         state.pos, state.posMax = start + 2, label_end
         token = state.push("image_open", "img", 1)
         token.meta["start"] = start
         state.md.inline.tokenize(state)
         token = state.push("image_close", "img", -1)
         token.meta["end"] = end
+        token.meta["size"] = len(size[0]) if size else 0
         state.pos, state.posMax = end, end_of_range
     return True
 
@@ -232,6 +268,11 @@ def _literal(state: Any, silent: bool) -> bool:
     character = state.src[state.pos]
     if character == "\\":
         match = _PATH.match(state.src, state.pos, state.posMax)
+        if match is None and _is_in_pattern(state):
+            if not silent:
+                state.append_pending(state.src[state.pos : state.pos + 2])
+            state.pos += 2
+            return True
     elif character == ":":
         match = _URL.match(state.src, state.pos, state.posMax) or _DATA.match(
             state.src, state.pos, state.posMax
@@ -239,6 +280,18 @@ def _literal(state: Any, silent: bool) -> bool:
     else:
         return False
     return match is not None and _show(state, silent, match, match.re.groups)
+
+
+def _is_in_pattern(state: Any) -> bool:
+    """Return whether an escape is a part of a regular expression, which has others."""
+    start = state.pos
+    following = state.src[start + 1 : start + 2]
+    if start + 2 > state.posMax or not following.strip() or following.isalnum():
+        return False
+    before = _WORD_BEFORE.search(state.src, max(0, start - _LONGEST_PATTERN), start)
+    behind = _WORD_BEHIND.match(state.src, start, start + _LONGEST_PATTERN)
+    word = (before[0] if before else "") + (behind[0] if behind else "")
+    return _PATTERN.search(word) is not None
 
 
 def _may_close(state: Any, start: int) -> bool:
@@ -302,7 +355,7 @@ def _emphasis(state: Any, silent: bool) -> bool:
     from markdown_it.rules_inline import emphasis
 
     match = _NO_EMPHASIS.match(state.src, state.pos, state.posMax)
-    if match and _ends_part_of_word(state):
+    if match and (_ends_part_of_word(state) or _ends_sentence(state)):
         match = None
     if match and (match[0] == "*" or not _is_bold_by_lines(state)):
         if not silent:
@@ -319,6 +372,14 @@ def _ends_part_of_word(state: Any) -> bool:
         _PART_OF_WORD.search(before) is not None
         and _REST_OF_WORD.match(state.src, state.pos, state.posMax) is not None
     )
+
+
+def _ends_sentence(state: Any) -> bool:
+    """Return whether asterisks end a sentence in bold right before the next one: "**One.**Two"."""
+    if not _SENTENCE_END.match(state.src, state.pos - 1, state.posMax):
+        return False
+    before = state.src[max(0, state.pos - _LONGEST_BOLD) : state.pos]
+    return _BOLD_SENTENCE.search(before) is not None
 
 
 def _is_bold_by_lines(state: Any) -> bool:
@@ -359,6 +420,39 @@ def _formula(state: Any, silent: bool) -> bool:
 def _footnote(state: Any, silent: bool) -> bool:
     match = _FOOTNOTE.match(state.src, state.pos, state.posMax)
     return match is not None and _push(state, silent, "hidden", match.end())
+
+
+def _sources(state: Any, silent: bool) -> bool:
+    """Hide sources that a sentence cites, unless they may be somebody's name: "[@ann]"."""
+    match = _SOURCES.match(state.src, state.pos, state.posMax)
+    if match is None or "@" not in match[1]:
+        return False
+    parts = [_SOURCE.fullmatch(part) for part in match[1].split(";")]
+    is_meant = len(parts) > 1
+    for part in parts:
+        if part is None:
+            return False
+        has_place = _PLACE.match(part["place"] or "") is not None
+        has_year = _YEAR.search(part["key"]) is not None
+        is_meant = is_meant or has_place or has_year or _SEE.match(part[0]) is not None
+    return is_meant and _push(state, silent, "hidden", match.end())
+
+
+def _lowered_or_raised(state: Any, silent: bool) -> bool:
+    """Read "H~2~O" and "5 m^2^" as HTML's `<sub>` and `<sup>`; paths keep their marks."""
+    character = state.src[state.pos]
+    if character == "^":
+        match = _RAISED.match(state.src, state.pos, state.posMax)
+    elif character == "~" and not _PATH_SIGN.search(state.src, max(0, state.pos - 60), state.pos):
+        match = _LOWERED.match(state.src, state.pos, state.posMax)
+    else:
+        return False
+    if match is None:
+        return False
+    is_shown = _show(state, silent, match, 1)
+    if not silent and character == "^" and _RAISED_NUMBER.fullmatch(match[1]):
+        state.tokens[-1].content = match[1].translate(RAISED)
+    return is_shown
 
 
 def _wiki_link(state: Any, silent: bool) -> bool:
@@ -403,9 +497,9 @@ def _emoji(state: Any, silent: bool) -> bool:
 
 
 def _pair(state: Any, silent: bool) -> bool:
-    """Read text that is struck out or marked.
+    """Read text that is struck out or marked: the marks are hidden.
 
-    The marks are hidden, and what is between them is read on.
+    What is between them is read on; `struck_to` in the token says where what is struck out ends.
     """
     closers = state.env.setdefault("pairs", {})
     if mark := closers.get(state.pos):
@@ -415,13 +509,15 @@ def _pair(state: Any, silent: bool) -> bool:
         state.pos += len(mark)
         return True
     match = _PAIR.match(state.src, state.pos, state.posMax)
-    if match is None:
+    if match is None or state.src.endswith(match["sign"], 0, state.pos):
         return False
     mark = match["mark"]
     if not silent:
         closers[match.end() - len(mark)] = mark
         token = state.push("pair_open", "", 0)
         token.markup = mark
+        if mark == "~~":
+            token.meta["struck_to"] = match.end() - len(mark)
     state.pos += len(mark)
     return True
 
@@ -469,6 +565,8 @@ def _parser() -> MarkdownIt:
     ruler.before("escape", "literal", _literal)
     ruler.before("link", "note", _note)
     ruler.before("link", "footnote", _footnote)
+    ruler.before("link", "sources", _sources)
+    ruler.before("link", "raised", _lowered_or_raised)
     ruler.before("link", "wiki_link", _wiki_link)
     ruler.before("link", "role", _role)
     ruler.before("link", "pair", _pair)

@@ -6,6 +6,7 @@ The parser markdown-it-py finds the blocks, `factoid.text.inline` what a reader 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _NEWLINE = re.compile("\n")
+_SPACE_BEFORE_HIDDEN = re.compile(rf" [{FILLER}{BREAK}]++(?=[.,;!?)])")
 _PARAGRAPH = re.compile(r"\S[^\n]*+(?:\n(?![ \t>]*+(?:\n|\Z))[^\n]*+)*+")
 _DEEPEST = 100  # quotes and lists within each other, two levels for each list
 _YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is not an item of a list
@@ -80,8 +82,16 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*+")
 _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\]\n]{1,999}\]:", re.MULTILINE)
+# A definition of a link that no prose looks like, also right below a paragraph or a footnote.
+_SURE_REFERENCE = re.compile(
+    r"\[(?!\^)[^\[\]\n]{1,200}\]:[ \t]+<?(?:https?://|mailto:|\.{0,2}/|\#)[^\s<>]*>?"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t\r]*"
+)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
-_TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
+_TABLE = re.compile(r"<(?P<end>/?)(?P<name>table|dl)(?=[\s>/])", re.IGNORECASE)
+_MARKED_LINE = re.compile(
+    r"^[ \t]*(?:```|~~~|[-*+][ \t]|\d{1,9}[.)][ \t]|\#{1,6}[ \t]|>|\|)", re.MULTILINE
+)
 
 
 def markdown_blocks(
@@ -507,6 +517,7 @@ class _Reader:
         places = range(self.start + start, self.start + end)
         if FILLER not in text and BREAK not in text:
             return text, places
+        text = _SPACE_BEFORE_HIDDEN.sub(lambda match: FILLER * len(match[0]), text)
         shown = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
         return picked(text, places, shown)
 
@@ -622,17 +633,26 @@ def _state_class() -> type[StateBlock]:
 
 
 def _closing_tables(state: Any) -> dict[int, int]:
-    """Return where each table in HTML ends, by where it starts."""
+    """Return where each table and list of terms in HTML ends, by where it starts."""
     ends: dict[int, int] = state.env.setdefault("tables", {})
     if "tables_read" not in state.env:
         state.env["tables_read"] = True
-        open_tables: list[int] = []
+        open_tables: dict[str, list[int]] = {"table": [], "dl": []}
         for tag in _TABLE.finditer(state.src):
+            same = open_tables[tag["name"].lower()]
             if not tag["end"]:
-                open_tables.append(tag.start())
-            elif open_tables:
-                ends[open_tables.pop()] = tag.end()
+                same.append(tag.start())
+            elif same:
+                ends[same.pop()] = tag.end()
     return ends
+
+
+def _has_marked_lines(state: Any, start: int, end: int) -> bool:
+    """Return whether a line between two places begins a list, a fence or the like in Markdown."""
+    if "marked_lines" not in state.env:
+        state.env["marked_lines"] = [line.start() for line in _MARKED_LINE.finditer(state.src)]
+    lines: list[int] = state.env["marked_lines"]
+    return bisect_left(lines, start) < bisect_left(lines, end)
 
 
 @cache
@@ -645,8 +665,15 @@ def _parser() -> MarkdownIt:
     ruler.before("fence", "admonition", _admonition, terminators)
     ruler.before("fence", "math_block", _math, terminators)
     ruler.before("html_block", "html_table", _html_table, terminators)
+    ruler.before("reference", "sure_reference", _ends_before_reference, {"alt": ["paragraph"]})
     ruler.at("html_block", _html_block, terminators)
     return parser
+
+
+def _ends_before_reference(state: Any, first: int, last: int, silent: bool) -> bool:  # noqa: ARG001
+    """Say that a paragraph ends before a definition of a link, which the parser then reads."""
+    start = state.bMarks[first] + state.tShift[first]
+    return silent and _SURE_REFERENCE.fullmatch(state.src, start, state.eMarks[first]) is not None
 
 
 def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
@@ -758,15 +785,19 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _html_table(state: Any, first: int, last: int, silent: bool) -> bool:
-    """Read a table in HTML to its end, also behind a blank line.
+    """Read a table or a list of terms in HTML to its end, also behind a blank line.
 
-    CommonMark ends a block of HTML at a blank line.
+    CommonMark ends a block of HTML at a blank line. In a list of terms, blocks of Markdown may
+    stand between blank lines, which HTML has not.
     """
     start = state.bMarks[first] + state.tShift[first]
-    if state.is_code_block(first) or not _TABLE.match(state.src, start, state.eMarks[first]):
+    tag = _TABLE.match(state.src, start, state.eMarks[first])
+    if state.is_code_block(first) or tag is None:
         return False
     closing = _closing_tables(state).get(start, -1)
     if closing < 0:
+        return False
+    if tag["name"].lower() == "dl" and _has_marked_lines(state, start, closing):
         return False
     end = first
     while state.eMarks[end] < closing:

@@ -20,9 +20,10 @@ _ASCIIDOC = re.compile(r"(?P<left>={1,6})[ \t]++(?P<title>[^\W_][^\n]*[^\s=]|[^\
 _ASCIIDOC_ATTRIBUTE = re.compile(
     r"\[.*\]|\.[^\s.].*|:[\w-]+:.*|//.*"
 )  # may stand right above a heading
+_NUMBERED = re.compile(r"h(?P<level>[1-6])\.[ \t]++(?P<title>\S[^\n]*)")
 _RULE = re.compile(r"([=\-~^\"'`#*+:._])\1{2,}")
 # What a text has at least in which a heading is marked.
-_MARK = re.compile(r"=|\n[^\S\n]*([\-~^\"'`#*+:._])\1\1")
+_MARK = re.compile(r"=|\n[^\S\n]*([\-~^\"'`#*+:._])\1\1|^[^\S\n]*h[1-6]\.[ \t]", re.MULTILINE)
 _OPEN_BLOCKS = (
     "====",
     "****",
@@ -67,7 +68,8 @@ class _Row(NamedTuple):
 def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
     """Find the headings of a plain text that its notation marks, in order.
 
-    `= Title =` and `== Section ==` are those of a wiki, also with spaces between the signs;
+    `= Title =` and `== Section ==` are those of a wiki, also with spaces between the signs; so are
+    `h1. Title` and `h2. Section`, of Confluence and Textile;
     `= Title` and `== Section` below an empty line are AsciiDoc's; a line with a rule of one sign
     under it, or under and over it, is one of reStructuredText. There, each new kind of rule is a
     level deeper. The header of a table, a sentence and an item of a list are none.
@@ -90,7 +92,7 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
         if place in listings:
             taken = listings[place]
             continue
-        if marked := _wiki_heading(row):
+        if marked := _wiki_heading(row) or _numbered_heading(row):
             headings.append(marked)
         elif marked := _asciidoc_heading(rows, place):
             headings.append(marked)
@@ -157,6 +159,17 @@ def _wiki_heading(row: _Row) -> MarkedHeading | None:
     if level != match["right"].count("="):
         return None
     begin, end = match.span("title")
+    return MarkedHeading(row.start, row.end, row.start + begin, row.start + end, level)
+
+
+def _numbered_heading(row: _Row) -> MarkedHeading | None:
+    match = _NUMBERED.fullmatch(row.text) if len(row.text) <= _LONGEST_TITLE else None
+    if not match or not _LETTER.search(match["title"]):
+        return None
+    if match["title"][0].islower() or match["title"].endswith((".", ",", ";")):
+        return None  # a line of prose, "h2. is not one."
+    begin, end = match.span("title")
+    level = int(match["level"])
     return MarkedHeading(row.start, row.end, row.start + begin, row.start + end, level)
 
 

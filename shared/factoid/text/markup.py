@@ -88,6 +88,7 @@ _EVIDENCE = re.compile(
       | (?<![`\w\\])`[^`\n]{{1,300}}`(?![`\w])
       | </?(?:{"|".join(sorted(TAGS - {"a", "b", "i", "p", "q", "s", "u"}))})(?:\s[^<>]*+)?/?>
       | <(?:/[abipqsu]|a\s+href=[^<>]++|[bipqsu])>
+      | \{{(?:\+\+[^{{}}]{{1,300}}\+\+|--[^{{}}]{{1,300}}--|>>[^{{}}]{{1,300}}<<)\}}
       | <!--""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )

@@ -30,6 +30,10 @@ _WORDS = re.compile(r"[!-~]++(?: [!-~]++)*+")
 _MARK_ALONE = re.compile(r"(?<!\S)[-+*|:=~`_#>^]++(?!\S)")
 _INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+# The marks of a line that a message quotes from another one; ">>> " is a prompt of Python.
+_QUOTED = re.compile(r"[ ]?(?!>>>[ ])>(?:[ ]?>)*+(?:[ ]|\s*\Z)")
+_CAPITAL = re.compile(r"[\"'“„«‘(]*[^\W\d_]")
 _RULE = re.compile(r"^[^\S\n]*([-=_*~#+^])(?:[^\S\n]*\1){2,}[^\S\n]*$", re.MULTILINE)
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
 _CODE_LINE = re.compile(r"(?: {4}| {0,3}\t)")
@@ -133,9 +137,90 @@ def _blocks_between(lines: _Lines, start: int, end: int) -> list[Block]:
             block = Block("code", places.start, places.start + len(stripped), visible)
             lines.above.last = block
             blocks.append(block)
+        elif lines.inline is as_it_is and ">" in source:
+            blocks += _blocks_with_quotes(lines, begin, stop)
         else:
             blocks += paragraph_blocks((source, places), lines.inline, lines.above)
     return blocks
+
+
+class _Voice(NamedTuple):
+    """Lines of a paragraph that are quoted as deep as each other, or that are not quoted.
+
+    Attributes:
+        depth: How many marks of quotes stand before each.
+        lines: The span of each, without its marks; that of an empty one as well.
+        above: The line above them.
+    """
+
+    depth: int
+    lines: list[tuple[int, int]]
+    above: str
+
+
+def _blocks_with_quotes(lines: _Lines, start: int, end: int) -> list[Block]:
+    """Return the blocks of a paragraph some of whose lines may quote another message.
+
+    What is quoted is said by somebody else, and no part of the paragraph around it.
+    """
+    text = lines.text
+    voices = _voices(text, start, end)
+    if not any(_is_quote(text, voice) for voice in voices):
+        voices = [_Voice(0, [(start, end)], "")]
+    blocks: list[Block] = []
+    for voice in voices:
+        above = Above() if voice.depth else lines.above
+        for source in _paragraphs_of(lines, voice):
+            blocks += paragraph_blocks(source, lines.inline, above)
+    return blocks
+
+
+def _voices(text: str, start: int, end: int) -> list[_Voice]:
+    voices: list[_Voice] = []
+    above = ""
+    for match in _LINE.finditer(text, start, end):
+        line = match[0].rstrip()
+        marks = _QUOTED.match(line)
+        depth = marks[0].count(">") if marks else 0
+        if not voices or voices[-1].depth != depth:
+            voices.append(_Voice(depth, [], above))
+        begin = match.start() + (marks.end() if marks else 0)
+        voices[-1].lines.append((begin, match.start() + len(line)))
+        above = line
+    return voices
+
+
+def _is_quote(text: str, voice: _Voice) -> bool:
+    """Return whether lines behind marks are a quote, and no wrapped "> 5", no prompts of a shell.
+
+    They begin with a capital, and are several, or end as a sentence; or the line above them ends in
+    a colon, as in "Ann wrote:".
+    """
+    if not voice.depth:
+        return False
+    filled = [text[start:end] for start, end in voice.lines if start < end]
+    if not filled:
+        return False
+    if voice.above.endswith(":"):
+        return _CAPITAL.match(filled[0]) is not None
+    is_sentence = filled[-1].endswith((".", "!", "?", "…"))
+    return filled[0][:1].isupper() and (len(filled) > 1 or is_sentence)
+
+
+def _paragraphs_of(lines: _Lines, voice: _Voice) -> Iterator[tuple[str, list[int]]]:
+    """Yield the paragraphs of lines without their marks, with the place of each character."""
+    shown: list[int] = []
+    for start, end in [*voice.lines, (0, 0)]:
+        if start < end:
+            shown += range(start, end)
+            shown.append(min(end, len(lines.text) - 1))  # the line feed
+        elif shown:
+            yield _source(lines, shown[:-1])
+            shown = []
+
+
+def _source(lines: _Lines, shown: Sequence[int]) -> tuple[str, list[int]]:
+    return "".join(lines.text[at] for at in shown), [lines.base + at for at in shown]
 
 
 def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> list[Block]:

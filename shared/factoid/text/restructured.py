@@ -9,8 +9,9 @@ are.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from factoid.text.blocks import Block, Lead, Visible, VisibleText, picked
 from factoid.text.cover import FILLER
@@ -27,6 +28,12 @@ _NOTE = re.compile(
 )  # of a footnote or a citation
 _OPTION = re.compile(r":(?P<name>[A-Za-z][\w-]*):(?:[ \t]+(?P<value>\S.*))?\Z")
 _FIELD = re.compile(r":(?P<name>[A-Za-z](?:[^:\n`]|:(?=\w)){0,80}):(?:[ \t]+(?P<value>\S)|\Z)")
+_SUBSTITUTION = re.compile(
+    r"^(?P<indent>[ \t]*)\.\.[ \t]+\|(?P<name>[^\s|][^|\n]{0,80})\|[ \t]+replace::[ \t]*"
+    r"(?P<text>\S[^\n]*(?:\n(?P=indent)[ \t]+\S[^\n]*)*)",
+    re.MULTILINE,
+)
+_LONGEST_SUBSTITUTE = 200  # characters; it may come again and again
 _ANONYMOUS = re.compile(r"__[ \t]+\S+\Z")
 _LINE_BLOCK = re.compile(r"\|[ \t]+(?=[^|\n]*\Z)")
 _VERSION = re.compile(r"v?\d[\w.]*[ \t]*")
@@ -77,12 +84,15 @@ def restructured_blocks(text: str, start: int = 0) -> list[Block]:
     """Return the blocks of a text in reStructuredText from a place on, in order.
 
     Titles and texts of directives are shown, their names and options are not, but for the texts of
-    pictures; code is a block. Comments, targets, substitutions and lists of contents are nothing.
+    pictures; code is a block. Comments, targets and lists of contents are nothing. What a text
+    defines as the substitute of a name stands in the name's place.
     """
     return _Reader(text, start).blocks()
 
 
-def restructured_inline(source: str, places: Sequence[int]) -> Visible:
+def restructured_inline(
+    source: str, places: Sequence[int], substitutes: Mapping[str, str] | None = None
+) -> Visible:
     """Return what a reader sees of a stretch of reStructuredText without blocks.
 
     Literals stand between single backticks.
@@ -90,6 +100,7 @@ def restructured_inline(source: str, places: Sequence[int]) -> Visible:
     Args:
         source: The stretch, perhaps with hidden characters.
         places: The place of each of its characters in the document.
+        substitutes: The texts that stand for names between bars, by the name.
     """
     if FILLER in source:
         shown = [at for at, character in enumerate(source) if character != FILLER]
@@ -98,10 +109,26 @@ def restructured_inline(source: str, places: Sequence[int]) -> Visible:
     done = 0
     for match in _INLINE.finditer(source):
         seen.add_at(source[done : match.start()], places[done : match.start()])
-        _read_inline(seen, match, places)
+        substitute = _substitute(match["substituted"], substitutes)
+        if substitute:
+            seen.put(substitute, places[match.start()])
+            _hide(seen, match.start() + 1, match.end(), places)
+        else:
+            _read_inline(seen, match, places)
         done = match.end()
     seen.add_at(source[done:], places[done:])
     return seen.visible()
+
+
+def _substitute(name: str | None, substitutes: Mapping[str, str] | None) -> str:
+    """Return what stands for a name, "" if nothing does."""
+    if not name or not substitutes:
+        return ""
+    return substitutes.get(_plain_name(name), "")
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(name.split()).lower()
 
 
 def _read_inline(seen: VisibleText, match: re.Match[str], places: Sequence[int]) -> None:
@@ -198,6 +225,7 @@ class _Reader:
             None  # what the lines define that are more indented than a column
         )
         self.result: list[Block] = []
+        self.inline = partial(restructured_inline, substitutes=self._substitutes(start))
 
     def blocks(self) -> list[Block]:
         """Return all blocks."""
@@ -254,6 +282,16 @@ class _Reader:
                     Lead(block.start, block.end, " ".join(block.visible.text.split())),
                 )
         return number + 1
+
+    def _substitutes(self, start: int) -> dict[str, str]:
+        """Return the substitutes that the text defines, on whatever line, as a reader sees them."""
+        substitutes: dict[str, str] = {}
+        for match in _SUBSTITUTION.finditer(self.text, start):
+            first, last = match.span("text")
+            seen = restructured_inline(match["text"], range(first, last)).text
+            if len(seen) <= _LONGEST_SUBSTITUTE:
+                substitutes.setdefault(_plain_name(match["name"]), " ".join(seen.split()))
+        return substitutes
 
     # Lines
 
@@ -405,7 +443,7 @@ class _Reader:
             if option and option["value"]:
                 values[option["name"]] = (self.ends[line] - len(option["value"]), self.ends[line])
         lines = [(self.starts[line], self.ends[line]) for line in range(options, behind)]
-        blocks = directive_table(name, self.text, title, values, lines, restructured_inline)
+        blocks = directive_table(name, self.text, title, values, lines, self.inline)
         self.result += blocks
         self.above.last = blocks[-1] if blocks else None
 
@@ -452,7 +490,7 @@ class _Reader:
         if not source.replace(FILLER, "").strip():
             return
         blocks = plain_blocks(
-            source, base=start, inline=restructured_inline, above=self.above, finds_code=False
+            source, base=start, inline=self.inline, above=self.above, finds_code=False
         )
         if self.term:
             leads = (self.term[1],)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -17,12 +18,14 @@ from factoid.text.html.tags import (
     TABLE_PARTS,
     ClosingTag,
     Tag,
+    is_struck,
     tokens,
 )
 
 _NESTS = LISTS | {"table"}
 _CELL_CONTENT_RANK = 4  # one more than that of a cell
 _ALL_ROWS = 1_000_000
+_CLOSING = re.compile(r"</([A-Za-z][A-Za-z0-9-]*+)")
 _DEEPEST_TABLES = 8  # within each other; the text of deeper ones is that of the cell
 
 
@@ -90,6 +93,7 @@ class _Reader:
         self.inline = inline
         self.tables: list[Table] = []
         self.skip: _Skip | None = None
+        self.closings: dict[str, int] = {}  # where the last end of each element stands
         self.at = start  # where the last tag starts
 
     @property
@@ -132,7 +136,7 @@ class _Reader:
         flow = self.flow
         if name in BOUNDARIES:
             flow.boundary(tag.start)
-        if tag.is_unseen():
+        if tag.is_unseen() or self._is_struck(tag):
             if not tag.is_empty:
                 self.skip = _Skip(name)
         elif name == "br":
@@ -165,6 +169,26 @@ class _Reader:
             self.flow.boundary(place)
         self.flow.close_element(name)
 
+    def _is_struck(self, tag: Tag) -> bool:
+        """Return whether a tag strikes text out that has an end; in code, nothing is struck out."""
+        if self.flow.is_pre or not is_struck(tag.name, tag.get("style")):
+            return False
+        if not self._is_closed(tag):
+            return False
+        table = self.tables[-1] if self.tables else None
+        if table and table.row and table.row.cells and len(self.flows) > table.depth:
+            table.row.cells[-1].has_struck = True
+        return True
+
+    def _is_closed(self, tag: Tag) -> bool:
+        """Return whether an element has an end, which some may do without."""
+        if tag.name in BOUNDARIES:
+            return True
+        if not self.closings:
+            for closing in _CLOSING.finditer(self.source):
+                self.closings[closing[1].lower()] = closing.start()
+        return self.closings.get(tag.name, -1) > tag.start
+
     def _is_around(self, skipped: str, name: str) -> bool:
         """Return whether an element is open around the one that is skipped."""
         if name in RANKS:
@@ -191,7 +215,7 @@ class _Reader:
             self.flow.flush()
         if name == "tr" and self.tables:
             self.tables[-1].row = None
-        if tag.is_unseen():
+        if tag.is_unseen() or self._is_struck(tag):
             if not tag.is_empty:
                 self.skip = _Skip(name)
             return

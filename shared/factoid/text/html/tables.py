@@ -27,6 +27,7 @@ class Cell:
     is_header: bool  # of a column
     columns: int = 1
     rows: int = 1
+    has_struck: bool = False  # whether some of its text is struck out
 
     @cached_property
     def text(self) -> str:
@@ -58,6 +59,16 @@ class _Row:
     def is_bold(self) -> bool:
         """Whether all of its text is bold."""
         return all(cell.is_bold for cell in self.filled)
+
+    def withdraw(self) -> None:
+        """Empty the row if its first cell, which names it, is struck out."""
+        if not self.cells or all(cell.is_header for cell in self.cells):
+            return
+        if not self.cells[0].has_struck or self.cells[0].text:
+            return
+        for cell in self.cells:
+            if cell.rows == 1:
+                cell.blocks.clear()
 
     @cached_property
     def is_marked(self) -> bool:
@@ -97,6 +108,8 @@ class Table:
             budget: The most columns and characters that cells across rows and columns may fill. If
                 it is not enough, no row has names.
         """
+        for row in self.rows:
+            row.withdraw()
         rows = [row for row in self.rows if row.cells]
         if self._only_arranges(rows):
             arranged = [*self.caption]

@@ -78,6 +78,8 @@ _UNSEEN_CLASSES = frozenset(
     "gutter linenos linenodiv lineno sr-only visually-hidden katex-html".split(),
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+STRUCK = frozenset("del s strike".split())  # their text holds no longer
+STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;\"']*\bline-through", re.IGNORECASE)
 
 # A value with a "<" is short, and few are in one tag: else the time would not be linear.
 _PLAIN = r"""(?:[^<>"'=]++|["']|=(?!\s*+["'])|=\s*+"[^"<]*+"|=\s*+'[^'<]*+')*+"""
@@ -159,6 +161,11 @@ def is_element(name: str, rest: str) -> bool:
     attributes = rest.strip(" /\n\t\r")
     is_plain = not attributes or "=" in attributes or attributes in ("hidden", "markdown")
     return len(name) > 1 or is_plain
+
+
+def is_struck(name: str, style: str) -> bool:
+    """Return whether an element strikes its text out, by its name or its style."""
+    return name in STRUCK or STRUCK_STYLE.search(style) is not None
 
 
 class Tag:

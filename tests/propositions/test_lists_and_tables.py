@@ -17,6 +17,13 @@ def facts(text, propositionizer=None):
     return [(unit.text, text[unit.start : unit.end]) for unit in units]
 
 
+def said(text, name="notes.md"):
+    """The propositions of a file."""
+    document = Document(text, metadata={"source": name})
+    units = decompose(split_passages(document), SyntaxPropositionizer()).units
+    return [unit.text for unit in units]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_items_carry_the_lead_in_above_them(newline):
     text = """It is forbidden to:
@@ -112,6 +119,116 @@ def test_items_without_a_lead_in_stay_as_they_are():
     assert "Note: it leaks." in [fact for fact, _ in facts(text)]
     assert [fact for fact, _ in facts(text)][:2] == ["one pump", "two valves"]
     assert [fact for fact, _ in facts(text)][-1] == "2. Wait."
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize(
+    ("line", "items"),
+    [
+        ("The insurance does not pay for", ["flood", "Storm damage"]),
+        ("Members may not", ["park here", "Feed the geese"]),
+        ("The Seller warrants that", ["the goods are new", "the price is net"]),
+        ("The deposit is", ["refundable", "due in May"]),
+        ("The fee includes", ["Lunch", "A towel"]),
+        ("The following documents are needed", ["Passport", "Visa"]),
+        ("We sell", ["honey", "wax"]),
+        ("The price depends on", ["the season", "the room"]),
+        ("The Board shall—", ["meet twice a year", "keep minutes"]),
+        ("If the alarm rings,", ["leave the hall", "call the guard"]),
+        ("Der Mieter haftet nicht für", ["Frost", "Sturm"]),
+        ("Vor dem Start ist Folgendes zu prüfen", ["Öl", "Wasser"]),
+        ("La garantie ne couvre pas les dégâts dus à", ["la foudre", "Des chocs"]),
+        ("El seguro no responde de los daños por", ["incendio", "Agua"]),
+    ],
+)
+def test_items_carry_a_line_that_their_list_completes(name, between, line, items):
+    text = f"{line}{between}- {items[0]}\n- {items[1]}\n"
+    lead = line.rstrip("—,")
+    assert said(text, name) == [f"{lead}: {item}" for item in items]
+
+
+def test_numbered_items_carry_a_line_that_they_complete():
+    text = "Each party shall\n(a) keep records,\n(b) share them, and\n(c) not sell them."
+    assert said(text, "notes.txt") == [
+        "Each party shall: keep records,",
+        "Each party shall: share them, and",
+        "Each party shall: not sell them.",
+    ]
+    assert said("We met. The visitor agrees to\n\n1. wear a badge\n2. leave at six") == [
+        "We met.",
+        "The visitor agrees to: wear a badge",
+        "The visitor agrees to: leave at six",
+    ]
+    html = "<p>The insurance does not pay for</p><ul><li>flood</li><li>storm</li></ul>"
+    assert said(html) == [
+        "The insurance does not pay for: flood",
+        "The insurance does not pay for: storm",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("We left. It rained.\n\n- one pump\n- two valves", "notes.txt"),
+        ("The clock was late. The guests were\n\nM. Berg and A. Lund.", "notes.txt"),
+        ("He said what he would\n\n1990. the year was dry", "notes.txt"),
+        ("She turned away\n— Who is it?\n— Nobody", "notes.txt"),
+        ("Dear Ann,\n\n- The pump is here\n- The valve is not", "notes.md"),
+        ("The pump was late\n\n- The valve is here\n- The hose is not", "notes.md"),
+    ],
+)
+def test_items_do_not_carry_a_line_that_is_whole(text, name):
+    assert not any(": " in fact for fact in said(text, name))
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+def test_items_carry_the_label_right_above_them(name):
+    text = "North hall\n- Monday: 9 to 5\n- Sunday: 10 to 4\n\nSouth hall\n- Monday: closed\n"
+    assert said(text, name) == [
+        "North hall: Monday: 9 to 5",
+        "North hall: Sunday: 10 to 4",
+        "South hall: Monday: closed",
+    ]
+
+
+def test_headings_above_lists_stay_headings():
+    text = "# Fares\n\n- bus: 2 euros\n- boat: 5 euros\n"
+    assert said(text) == ["bus: 2 euros", "boat: 5 euros"]
+    text = "Ingredients\n\n- flour\n- milk\n\nPreparation\n\nMix it. Bake it.\n"
+    assert said(text, "notes.txt")[:2] == ["flour", "milk"]
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+def test_paragraphs_below_an_item_carry_it_if_it_is_a_label(name):
+    text = """- North hall
+
+    Monday: 9 to 5
+
+- South hall
+
+    Monday: closed
+
+- We went home
+
+    It was late.
+"""
+    assert said(text, name) == [
+        "North hall: Monday: 9 to 5",
+        "South hall: Monday: closed",
+        "We went home",
+        "It was late.",
+    ]
+
+
+def test_lists_below_a_paragraph_of_an_item_carry_both():
+    text = "- Pump P2\n\n  It is red.\n\n  Never use it with\n\n  - acid\n  - petrol\n"
+    assert said(text)[-2:] == [
+        "Pump P2: Never use it with: acid",
+        "Pump P2: Never use it with: petrol",
+    ]
+    html = "<ul><li><p>North hall</p><p>Monday: 9 to 5</p></li></ul>"
+    assert said(html) == ["North hall: Monday: 9 to 5"]
 
 
 def test_rows_carry_the_names_of_their_columns():

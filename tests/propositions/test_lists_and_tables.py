@@ -192,6 +192,34 @@ def test_items_carry_the_label_right_above_them(name):
     ]
 
 
+@pytest.mark.parametrize("indent", ["\t", "  ", "    "])
+def test_lines_of_an_outline_carry_the_lines_that_they_are_indented_below(indent):
+    lines = ["Fares", "|Adults", "||Bus 2 euros", "||Boat 5 euros", "|Children", "||Bus 1 euro"]
+    text = "\n".join(lines).replace("|", indent)
+    assert said(text, "notes.txt") == [
+        "Fares: Adults: Bus 2 euros",
+        "Fares: Adults: Boat 5 euros",
+        "Fares: Children: Bus 1 euro",
+    ]
+    assert said(f"{text}\n{text.replace('Fares', 'Prices')}", "notes.txt")[3:] == [
+        "Prices: Adults: Bus 2 euros",
+        "Prices: Adults: Boat 5 euros",
+        "Prices: Children: Bus 1 euro",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lund, A. The bells of\n    Malmö and Lund\n    Second edition",
+        "The night is long,\n  The road is white\n    And far away\n  The bells\n    are heard",
+        "if open\n  then\n    wait=1\n  else\n    wait=2",
+    ],
+)
+def test_other_indented_lines_are_one_paragraph(text):
+    assert not any(": " in fact for fact in said(text, "notes.txt"))
+
+
 def test_headings_above_lists_stay_headings():
     text = "# Fares\n\n- bus: 2 euros\n- boat: 5 euros\n"
     assert said(text) == ["bus: 2 euros", "boat: 5 euros"]

@@ -13,7 +13,7 @@ from itertools import chain, groupby, pairwise
 from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked, protected_within
 from factoid.text.heading_lines import is_sentence
 from factoid.text.introductions import introduces, is_label, names_list
-from factoid.text.lines import LineStart, line_spans, line_starts, number_length
+from factoid.text.lines import LineStart, line_spans, line_starts, number_length, outline_starts
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
 
@@ -448,7 +448,7 @@ def _text_blocks(visible: Visible, above: Above, kind: BlockKind, start: int) ->
     text = visible.text
     if not text or ONLY_MARKS.fullmatch(text):
         return []
-    listed_starts = set(line_starts(text))
+    listed_starts = set(line_starts(text) or outline_starts(text))
     marks = {start.mark for start in listed_starts}
     unwrapped = [line for line in _unwrapped_lines(text) if line.mark not in marks]
     starts = sorted([*listed_starts, *unwrapped])

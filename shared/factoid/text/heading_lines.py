@@ -209,6 +209,12 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     return HeadingLine(form, None, is_long or is_loose)
 
 
+def is_part_number(text: str) -> bool:
+    """Tell whether a line is the number of a part with its word, and nothing else: "Chapter 1"."""
+    number, rest = _number(text.strip())
+    return number is not None and number.has_word and not rest
+
+
 def is_caption(text: str) -> bool:
     """Tell whether a line is the caption or the credit of a picture or a table."""
     return _CAPTION.match(text.strip()) is not None

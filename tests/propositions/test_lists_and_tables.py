@@ -220,6 +220,28 @@ def test_other_indented_lines_are_one_paragraph(text):
     assert not any(": " in fact for fact in said(text, "notes.txt"))
 
 
+def test_lines_below_a_label_with_a_colon_carry_it_each():
+    text = "TOOLS:\nHammer of 2 kg.\nSaw.\nPARTS:\nSix bolts, 8 mm.\nOne hinge."
+    assert said(text, "notes.txt") == [
+        "TOOLS: Hammer of 2 kg.",
+        "TOOLS: Saw.",
+        "PARTS: Six bolts, 8 mm.",
+        "PARTS: One hinge.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Note:\nThe hinge squeaks.\nIt was never oiled.", "Note:"),
+        ("Note:\nThe hinge has rust in the\nHarbour shed.", "Note:"),
+        ("We have seen what the guests have left here:\nHats.\nCoats.", "here:"),
+    ],
+)
+def test_sentences_below_a_label_stay_together(text, label):
+    assert sum(label in fact for fact in said(text, "notes.txt")) == 1
+
+
 def test_headings_above_lists_stay_headings():
     text = "# Fares\n\n- bus: 2 euros\n- boat: 5 euros\n"
     assert said(text) == ["bus: 2 euros", "boat: 5 euros"]

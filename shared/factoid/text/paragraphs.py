@@ -41,6 +41,7 @@ _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 # Most words of a column's name, where nothing but the form of a table marks its header.
 _NAME_WORDS = 5
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
+_LABEL_WORDS = 5  # of a line that ends in a colon, above lines that each stand for themselves
 _DIGIT = re.compile(r"\d")
 _FIRST_NUMBER = re.compile(r"\(?[1aAiI]\W")  # other letters before a name are initials
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
@@ -450,7 +451,11 @@ def _text_blocks(visible: Visible, above: Above, kind: BlockKind, start: int) ->
         return []
     listed_starts = set(line_starts(text) or outline_starts(text))
     marks = {start.mark for start in listed_starts}
-    unwrapped = [line for line in _unwrapped_lines(text) if line.mark not in marks]
+    labels, labelled = _labelled_lines(text) if not marks else ([], [])
+    listed_starts.update(labelled)
+    marks.update(line.mark for line in labelled)
+    apart = {*_unwrapped_lines(text), *labels}
+    unwrapped = [line for line in apart if line.mark not in marks]
     starts = sorted([*listed_starts, *unwrapped])
     bounds = [(line.mark, line.text) for line in starts]
     if not starts or starts[0].mark > 0:
@@ -494,6 +499,37 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
         if text[start:end].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper():
             starts.append(LineStart(begin, begin))
     return starts
+
+
+def _labelled_lines(text: str) -> tuple[list[LineStart], list[LineStart]]:
+    """Return the labels of lists without marks, and the lines that are their items.
+
+    A label stands alone on its line and ends in a colon. Each line below it ends in a full stop and
+    is no clause: wrapped prose and several sentences about one thing are not like this.
+    """
+    labels: list[LineStart] = []
+    items: list[LineStart] = []
+    counts: list[int] = []  # of the items of each label
+    for start, end in line_spans(text):
+        line = text[start:end].strip()
+        at = start + text[start:end].find(line)
+        if line.endswith(_GOES_ON) and line[0].isupper() and count_words(line) <= _LABEL_WORDS:
+            labels.append(LineStart(at, at))
+            counts.append(0)
+        elif labels and line.endswith(".") and _stands_alone(line):
+            items.append(LineStart(at, at))
+            counts[-1] += 1
+        else:
+            return [], []
+    if not counts or max(counts) < 2 or min(counts) < 1:
+        return [], []
+    return labels, items
+
+
+def _stands_alone(line: str) -> bool:
+    """Return whether a line says something without the one above, and is no clause."""
+    is_start = line[0].isupper() or line[0].isdigit()
+    return is_start and len(line) <= UNWRAPPED // 2 and not is_sentence(line.rstrip("."))
 
 
 def _leads_of_item(

@@ -174,6 +174,9 @@ def test_numbered_items_carry_a_line_that_they_complete():
         ("The clock was late. The guests were\n\nM. Berg and A. Lund.", "notes.txt"),
         ("He said what he would\n\n1990. the year was dry", "notes.txt"),
         ("She turned away\n— Who is it?\n— Nobody", "notes.txt"),
+        ("Queue times\n🎮 Games\n🔍 Search", "notes.txt"),
+        ("or\n\n- Ask at the desk\n- Ask the guard", "notes.md"),
+        ("Write to ann@harbour.com\n\n- The pump\n- The valve", "notes.md"),
         ("Dear Ann,\n\n- The pump is here\n- The valve is not", "notes.md"),
         ("The pump was late\n\n- The valve is here\n- The hose is not", "notes.md"),
     ],
@@ -234,12 +237,29 @@ def test_lines_below_a_label_with_a_colon_carry_it_each():
     ("text", "label"),
     [
         ("Note:\nThe hinge squeaks.\nIt was never oiled.", "Note:"),
+        ("Note:\nSet the clock by turning the small wheel on its left side.\nThen wait.", "Note:"),
         ("Note:\nThe hinge has rust in the\nHarbour shed.", "Note:"),
         ("We have seen what the guests have left here:\nHats.\nCoats.", "here:"),
     ],
 )
 def test_sentences_below_a_label_stay_together(text, label):
     assert sum(label in fact for fact in said(text, "notes.txt")) == 1
+
+
+def test_items_carry_the_label_between_a_heading_and_them():
+    text = """Ola Lund, Bergen. He wrote this.
+
+WORK
+Fjord Ltd., Clerk (2001 - 2004)
+- Kept the books
+- Counted fish
+"""
+    assert said(text, "notes.txt")[-2:] == [
+        "Fjord Ltd., Clerk (2001 - 2004): Kept the books",
+        "Fjord Ltd., Clerk (2001 - 2004): Counted fish",
+    ]
+    text = "The hall was built by the men of\nBergen\n- Ola Lund\n- Kari Dahl"
+    assert "Bergen: Ola Lund" not in said(text, "notes.txt")
 
 
 def test_headings_above_lists_stay_headings():

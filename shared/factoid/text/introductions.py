@@ -34,8 +34,9 @@ _SELDOM_LAST = (
     "es son debe deben puede pueden incluye incluyen contiene "
     "sono deve devono può possono comprende zijn moet moeten mag mogen são devem podem inclui"
 )
-_UNFINISHED = re.compile(rf"\b(?:{'|'.join(_NEVER_LAST.split())})\Z")
-_WANTS_MORE = re.compile(rf"\b(?:{'|'.join(_SELDOM_LAST.split())})\Z")
+# Not a line of one word, as "or" between two lists, and not "example.com".
+_UNFINISHED = re.compile(rf"\s(?:{'|'.join(_NEVER_LAST.split())})\Z")
+_WANTS_MORE = re.compile(rf"\s(?:{'|'.join(_SELDOM_LAST.split())})\Z")
 _PARTICLES = re.compile(r"\w \w+ (?:in|on|over|under|within|through|after|before)\Z")
 _ANNOUNCES = re.compile(
     r"\b(?:following|as follows|these|folgende[mnrs]?|suivante?s?|siguientes?|seguent[ei]"
@@ -45,6 +46,7 @@ _ANNOUNCES = re.compile(
 _ASKS = re.compile(r"(?:what|who|how|why|where|which|was|wer|wie|warum|wo|welche[rsnm]?)\b", re.I)
 _DASH_END = ("—", "–")
 _SPEECH = ("—", "–", "»")  # before what somebody says, in some languages
+_EMOJI = "\U0001f000"  # the first of them
 _LABEL_WORDS = 8  # most words of a line that names the list right below it
 _STOPS = tuple('.!?;,:…。！？：；，、"”’»')
 
@@ -90,5 +92,8 @@ def is_label(line: str) -> bool:
 
 
 def names_list(line: str, item: str) -> bool:
-    """Tell whether a line names the list right below it, without an empty line between them."""
-    return is_label(line) and not item.startswith(_SPEECH)
+    """Tell whether a line names the list right below it, without an empty line between them.
+
+    What somebody says, and a line that begins with an emoji, as headings do, is no item.
+    """
+    return is_label(line) and not item.startswith(_SPEECH) and item[:1] < _EMOJI

@@ -14,6 +14,7 @@ from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked, protect
 from factoid.text.heading_lines import is_sentence
 from factoid.text.introductions import introduces, is_label, names_list
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length, outline_starts
+from factoid.text.plain_headings import heading_cuts
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
 
@@ -42,6 +43,7 @@ _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 _NAME_WORDS = 5
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 _LABEL_WORDS = 5  # of a line that ends in a colon, above lines that each stand for themselves
+_PHRASE_WORDS = 10  # of such a line; longer ones are sentences of one text
 _DIGIT = re.compile(r"\d")
 _FIRST_NUMBER = re.compile(r"\(?[1aAiI]\W")  # other letters before a name are initials
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
@@ -174,8 +176,11 @@ def _introduction(block: Block, item: str, *, is_right_above: bool) -> int:
     line = " ".join(text[start:].split())
     if introduces(line, item, is_sentence=is_sentence(line)):
         return start
-    if is_right_above and start == 0 and names_list(text, item):
-        return 0
+    label = text.rfind("\n") + 1
+    if label not in (0, *heading_cuts(text)):
+        return -1  # the line goes on from the one above
+    if is_right_above and start <= label and names_list(text[label:], item):
+        return label
     return -1
 
 
@@ -476,7 +481,7 @@ def _text_blocks(visible: Visible, above: Above, kind: BlockKind, start: int) ->
             )
             block = replace(
                 block,
-                leads=_leads_of_item(column, block, above, is_right_above=bool(blocks)),
+                leads=_leads_of_item(column, block, above, is_right_above=len(blocks) == 1),
             )
         elif above.items and column <= above.items[0][0]:
             above.items.clear()  # the list ends; an indented paragraph is one of its last item
@@ -529,7 +534,7 @@ def _labelled_lines(text: str) -> tuple[list[LineStart], list[LineStart]]:
 def _stands_alone(line: str) -> bool:
     """Return whether a line says something without the one above, and is no clause."""
     is_start = line[0].isupper() or line[0].isdigit()
-    return is_start and len(line) <= UNWRAPPED // 2 and not is_sentence(line.rstrip("."))
+    return is_start and count_words(line) <= _PHRASE_WORDS and not is_sentence(line.rstrip("."))
 
 
 def _leads_of_item(

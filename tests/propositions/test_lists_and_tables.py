@@ -223,6 +223,17 @@ def test_other_indented_lines_are_one_paragraph(text):
     assert not any(": " in fact for fact in said(text, "notes.txt"))
 
 
+def test_bullets_below_a_number_carry_its_label():
+    text = "1. Roof\n- repaired\n- painted\n2. Cellar\n- dry\n3. We met Ola there\n- and left"
+    assert said(text, "notes.txt") == [
+        "Roof: repaired",
+        "Roof: painted",
+        "Cellar: dry",
+        "3. We met Ola there",
+        "and left",
+    ]
+
+
 def test_lines_below_a_label_with_a_colon_carry_it_each():
     text = "TOOLS:\nHammer of 2 kg.\nSaw.\nPARTS:\nSix bolts, 8 mm.\nOne hinge."
     assert said(text, "notes.txt") == [

@@ -555,7 +555,7 @@ def _leads_of_item(
         above_item is not None
         and above.last is not None
         and above.last.start == above_item.start
-        and above_item.visible.text.endswith(_GOES_ON)
+        and (above_item.visible.text.endswith(_GOES_ON) or bool(label_of(above_item)))
     )
     if block.number and any(at == column and item.number for at, _, item in listed):
         # Bullets that went on from a number.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from factoid.text.introductions import is_unfinished
+from factoid.text.introductions import is_label, is_unfinished
 
 Form = Literal["number", "name", "strong", "capitals", "title", "word", "plain"]
 
@@ -207,6 +207,12 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
         words > _PLAIN_WORDS or "," in line or _ENDS_IN_NUMBER.search(line) is not None
     )
     return HeadingLine(form, None, is_long or is_loose)
+
+
+def names_paragraphs(item: str) -> bool:
+    """Tell whether an item of a list is a label: it names what the paragraphs below it say."""
+    label = item.rstrip(":： ")
+    return is_label(label) and not is_sentence(label)
 
 
 def is_part_number(text: str) -> bool:

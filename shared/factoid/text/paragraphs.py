@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 
 from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked, protected_within
-from factoid.text.heading_lines import is_sentence
-from factoid.text.introductions import introduces, is_label, names_list
+from factoid.text.heading_lines import is_sentence, names_paragraphs
+from factoid.text.introductions import introduces, names_list
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length, outline_starts
 from factoid.text.plain_headings import heading_cuts
 from factoid.text.sentence_ends import block_sentences
@@ -154,12 +154,6 @@ def label_of(item: Block | None) -> tuple[Lead, ...]:
     if item is None or not names_paragraphs(item.visible.text[item.number :]):
         return ()
     return lead_of(item)
-
-
-def names_paragraphs(item: str) -> bool:
-    """Return whether an item is a label: it names what the paragraphs below it say."""
-    label = item.rstrip(":： ")
-    return is_label(label) and not is_sentence(label)
 
 
 def is_introduction(leads: Sequence[Lead]) -> bool:

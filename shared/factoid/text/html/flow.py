@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from html.entities import html5
 
 from factoid.text.blocks import Block, BlockKind, Lead, Span, Visible, VisibleText
-from factoid.text.heading_lines import is_sentence
+from factoid.text.heading_lines import is_sentence, names_paragraphs
 from factoid.text.html.tags import BOLD, BOUNDARIES, CODE, HEADINGS, ITEMS, KEEPS_SPACE, LISTS, Tag
 from factoid.text.introductions import introduces
-from factoid.text.paragraphs import names_paragraphs
 from factoid.words import RAISED
 
 Inline = Callable[[str, Sequence[int]], Visible]

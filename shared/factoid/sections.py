@@ -294,7 +294,7 @@ def _goes_on(group: Sequence[_Part], part: _Part) -> bool:
     last = group[-1].blocks[-1]
     if last.kind != "code" and _GOES_ON.search(last.visible.text[-10:]):
         return True
-    is_title = any(lead.start == last.start for lead in part.blocks[0].leads)
+    is_title = any(lead.end == last.end for lead in part.blocks[0].leads)
     return is_title and last.kind == "paragraph" and not _ends_asking(group)
 
 

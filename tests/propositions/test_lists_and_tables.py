@@ -17,6 +17,13 @@ def facts(text, propositionizer=None):
     return [(unit.text, text[unit.start : unit.end]) for unit in units]
 
 
+def said(text, name="notes.md"):
+    """The propositions of a file."""
+    document = Document(text, metadata={"source": name})
+    units = decompose(split_passages(document), SyntaxPropositionizer()).units
+    return [unit.text for unit in units]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_items_carry_the_lead_in_above_them(newline):
     text = """It is forbidden to:
@@ -112,6 +119,197 @@ def test_items_without_a_lead_in_stay_as_they_are():
     assert "Note: it leaks." in [fact for fact, _ in facts(text)]
     assert [fact for fact, _ in facts(text)][:2] == ["one pump", "two valves"]
     assert [fact for fact, _ in facts(text)][-1] == "2. Wait."
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize(
+    ("line", "items"),
+    [
+        ("The insurance does not pay for", ["flood", "Storm damage"]),
+        ("Members may not", ["park here", "Feed the geese"]),
+        ("The Seller warrants that", ["the goods are new", "the price is net"]),
+        ("The deposit is", ["refundable", "due in May"]),
+        ("The fee includes", ["Lunch", "A towel"]),
+        ("The following documents are needed", ["Passport", "Visa"]),
+        ("We sell", ["honey", "wax"]),
+        ("The price depends on", ["the season", "the room"]),
+        ("The Board shall—", ["meet twice a year", "keep minutes"]),
+        ("If the alarm rings,", ["leave the hall", "call the guard"]),
+        ("Der Mieter haftet nicht für", ["Frost", "Sturm"]),
+        ("Vor dem Start ist Folgendes zu prüfen", ["Öl", "Wasser"]),
+        ("La garantie ne couvre pas les dégâts dus à", ["la foudre", "Des chocs"]),
+        ("El seguro no responde de los daños por", ["incendio", "Agua"]),
+    ],
+)
+def test_items_carry_a_line_that_their_list_completes(name, between, line, items):
+    text = f"{line}{between}- {items[0]}\n- {items[1]}\n"
+    lead = line.rstrip("—,")
+    assert said(text, name) == [f"{lead}: {item}" for item in items]
+
+
+def test_numbered_items_carry_a_line_that_they_complete():
+    text = "Each party shall\n(a) keep records,\n(b) share them, and\n(c) not sell them."
+    assert said(text, "notes.txt") == [
+        "Each party shall: keep records,",
+        "Each party shall: share them, and",
+        "Each party shall: not sell them.",
+    ]
+    assert said("We met. The visitor agrees to\n\n1. wear a badge\n2. leave at six") == [
+        "We met.",
+        "The visitor agrees to: wear a badge",
+        "The visitor agrees to: leave at six",
+    ]
+    html = "<p>The insurance does not pay for</p><ul><li>flood</li><li>storm</li></ul>"
+    assert said(html) == [
+        "The insurance does not pay for: flood",
+        "The insurance does not pay for: storm",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("We left. It rained.\n\n- one pump\n- two valves", "notes.txt"),
+        ("The clock was late. The guests were\n\nM. Berg and A. Lund.", "notes.txt"),
+        ("He said what he would\n\n1990. the year was dry", "notes.txt"),
+        ("She turned away\n— Who is it?\n— Nobody", "notes.txt"),
+        ("Queue times\n🎮 Games\n🔍 Search", "notes.txt"),
+        ("or\n\n- Ask at the desk\n- Ask the guard", "notes.md"),
+        ("Write to ann@harbour.com\n\n- The pump\n- The valve", "notes.md"),
+        ("Dear Ann,\n\n- The pump is here\n- The valve is not", "notes.md"),
+        ("The pump was late\n\n- The valve is here\n- The hose is not", "notes.md"),
+    ],
+)
+def test_items_do_not_carry_a_line_that_is_whole(text, name):
+    assert not any(": " in fact for fact in said(text, name))
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+def test_items_carry_the_label_right_above_them(name):
+    text = "North hall\n- Monday: 9 to 5\n- Sunday: 10 to 4\n\nSouth hall\n- Monday: closed\n"
+    assert said(text, name) == [
+        "North hall: Monday: 9 to 5",
+        "North hall: Sunday: 10 to 4",
+        "South hall: Monday: closed",
+    ]
+
+
+@pytest.mark.parametrize("indent", ["\t", "  ", "    "])
+def test_lines_of_an_outline_carry_the_lines_that_they_are_indented_below(indent):
+    lines = ["Fares", "|Adults", "||Bus 2 euros", "||Boat 5 euros", "|Children", "||Bus 1 euro"]
+    text = "\n".join(lines).replace("|", indent)
+    assert said(text, "notes.txt") == [
+        "Fares: Adults: Bus 2 euros",
+        "Fares: Adults: Boat 5 euros",
+        "Fares: Children: Bus 1 euro",
+    ]
+    assert said(f"{text}\n{text.replace('Fares', 'Prices')}", "notes.txt")[3:] == [
+        "Prices: Adults: Bus 2 euros",
+        "Prices: Adults: Boat 5 euros",
+        "Prices: Children: Bus 1 euro",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lund, A. The bells of\n    Malmö and Lund\n    Second edition",
+        "The night is long,\n  The road is white\n    And far away\n  The bells\n    are heard",
+        "if open\n  then\n    wait=1\n  else\n    wait=2",
+    ],
+)
+def test_other_indented_lines_are_one_paragraph(text):
+    assert not any(": " in fact for fact in said(text, "notes.txt"))
+
+
+def test_bullets_below_a_number_carry_its_label():
+    text = "1. Roof\n- repaired\n- painted\n2. Cellar\n- dry\n3. We met Ola there\n- and left"
+    assert said(text, "notes.txt") == [
+        "Roof: repaired",
+        "Roof: painted",
+        "Cellar: dry",
+        "3. We met Ola there",
+        "and left",
+    ]
+
+
+def test_lines_below_a_label_with_a_colon_carry_it_each():
+    text = "TOOLS:\nHammer of 2 kg.\nSaw.\nPARTS:\nSix bolts, 8 mm.\nOne hinge."
+    assert said(text, "notes.txt") == [
+        "TOOLS: Hammer of 2 kg.",
+        "TOOLS: Saw.",
+        "PARTS: Six bolts, 8 mm.",
+        "PARTS: One hinge.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Note:\nThe hinge squeaks.\nIt was never oiled.", "Note:"),
+        ("Note:\nSet the clock by turning the small wheel on its left side.\nThen wait.", "Note:"),
+        ("Note:\nThe hinge has rust in the\nHarbour shed.", "Note:"),
+        ("We have seen what the guests have left here:\nHats.\nCoats.", "here:"),
+    ],
+)
+def test_sentences_below_a_label_stay_together(text, label):
+    assert sum(label in fact for fact in said(text, "notes.txt")) == 1
+
+
+def test_items_carry_the_label_between_a_heading_and_them():
+    text = """Ola Lund, Bergen. He wrote this.
+
+WORK
+Fjord Ltd., Clerk (2001 - 2004)
+- Kept the books
+- Counted fish
+"""
+    assert said(text, "notes.txt")[-2:] == [
+        "Fjord Ltd., Clerk (2001 - 2004): Kept the books",
+        "Fjord Ltd., Clerk (2001 - 2004): Counted fish",
+    ]
+    text = "The hall was built by the men of\nBergen\n- Ola Lund\n- Kari Dahl"
+    assert "Bergen: Ola Lund" not in said(text, "notes.txt")
+
+
+def test_headings_above_lists_stay_headings():
+    text = "# Fares\n\n- bus: 2 euros\n- boat: 5 euros\n"
+    assert said(text) == ["bus: 2 euros", "boat: 5 euros"]
+    text = "Ingredients\n\n- flour\n- milk\n\nPreparation\n\nMix it. Bake it.\n"
+    assert said(text, "notes.txt")[:2] == ["flour", "milk"]
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+def test_paragraphs_below_an_item_carry_it_if_it_is_a_label(name):
+    text = """- North hall
+
+    Monday: 9 to 5
+
+- South hall
+
+    Monday: closed
+
+- We went home
+
+    It was late.
+"""
+    assert said(text, name) == [
+        "North hall: Monday: 9 to 5",
+        "South hall: Monday: closed",
+        "We went home",
+        "It was late.",
+    ]
+
+
+def test_lists_below_a_paragraph_of_an_item_carry_both():
+    text = "- Pump P2\n\n  It is red.\n\n  Never use it with\n\n  - acid\n  - petrol\n"
+    assert said(text)[-2:] == [
+        "Pump P2: Never use it with: acid",
+        "Pump P2: Never use it with: petrol",
+    ]
+    html = "<ul><li><p>North hall</p><p>Monday: 9 to 5</p></li></ul>"
+    assert said(html) == ["North hall: Monday: 9 to 5"]
 
 
 def test_rows_carry_the_names_of_their_columns():

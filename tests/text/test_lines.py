@@ -54,6 +54,48 @@ def test_a_number_behind_a_mark_starts_an_item():
     assert sentences("It is so:\n4. one\ngoes on") == ["It is so:", "4. one\ngoes on"]
 
 
+@pytest.mark.parametrize("mark", ["o ", "o\t", "o   "])
+def test_round_bullets_as_word_copies_them(mark):
+    text = f"Steps\n{mark}Unlock the\ngate\n{mark}Lift the bar\n{mark}Push"
+    assert sentences(text) == ["Steps", "Unlock the\ngate", "Lift the bar", "Push"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ["1º Cortar la luz", "2º Soltar el cable"],
+        ["1ª Parte del curso", "2ª Parte del curso", "3ª Parte"],
+        ["1° Couper le courant", "2° Retirer le câble"],
+        ["b.1 The gate", "b.2 The bar", "c.1 The lock"],
+        ["A.1.1 the gate", "A.1.2 the bar"],
+        ["3 onions", "250 ml cream", "½ tsp sugar", "Pepper"],
+        ["1/2 cup oats", "2-3 pears", "1½ cups milk"],
+        ["500ml Milch", "3 Eier", "1 EL Zucker"],
+        ["9 am Arrival", "10 am Coffee", "11 am Tour"],
+    ],
+)
+def test_items_with_ordinals_letters_and_amounts(items):
+    assert sentences("\n".join(items)) == items
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Vino Elena\no Marta con la\nllave",
+        "Trae pan\no vino\no agua",
+        "o Marta\nviene o no",
+        "It was 20° C\n21° C or more",
+        "as annex\nB.1 and the text of\nB.4 show",
+        "They had six cows,\n3 dogs and\n2 cats, and\n5 birds that sang.",
+        "In all there were\n12 men\n13 women\n14 children\nand a dog",
+        "Anna Lund\n14 Mill Lane\n5020 Bergen\nNorway",
+        "10 20 30\n11 21 31\n12 22 32",
+    ],
+)
+def test_lines_that_only_look_like_items(text):
+    assert line_starts(text) == []
+
+
 def test_boxes_belong_to_their_item():
     assert sentences("Paid\n☐ yes\n☒ no") == ["Paid", "☐ yes", "☒ no"]
 

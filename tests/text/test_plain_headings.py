@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from factoid import Document
+from factoid import sections as sections_of_texts
 from factoid.text.plain_headings import Line, find_headings, heading_cuts
 
 FILLER = [
@@ -77,6 +79,10 @@ def in_long_text(line):
         "The door was open",
         "One morning I missed a train",
         "Nobody has ever seen the",
+        "The Guest agrees to",
+        "The Board confirms that",
+        "Rules that Guests shall",
+        "Der Gast haftet bei",
         "Name  Price",
         "Name | Price",
         "photo_of_ada.jpg",
@@ -151,6 +157,64 @@ def test_lines_that_are_headings_beside_others_of_their_form(line):
 )  # fmt: skip
 def test_levels_and_reach(text, headings):
     assert outline(text) == headings
+
+
+RESUME = """Ola Lund
+Bergen, Norway
+
+WORK
+Fjord Ltd., Clerk (2001 - 2004)
+- Kept the books
+
+TRAINING
+Bergen College, 2000
+
+LANGUAGES
+Norwegian, Dutch
+
+OLA LUND
+Clerk of the Harbour Trust"""
+
+
+def plain_sections(text):
+    _, paragraphs = sections_of_texts.outline(Document(text, metadata={"source": "notes.txt"}))
+    return [(paragraph.section, text[paragraph.start :][:8]) for paragraph in paragraphs]
+
+
+def test_headings_right_above_a_line():
+    sections = [section for section, _ in plain_sections(RESUME)]
+    assert sections[:4] == ["", "WORK", "TRAINING", "LANGUAGES"]
+    assert "OLA LUND" not in sections
+
+
+def test_parts_and_their_names_on_two_lines():
+    text = """Chapter 1
+The Ferry
+
+Ola rowed home. The fjord was calm.
+
+Chapter 2
+The Storm
+
+Ola slept. The wind rose."""
+    assert plain_sections(text) == [
+        ("Chapter 1, The Ferry", "Ola rowe"),
+        ("Chapter 2, The Storm", "Ola slep"),
+    ]
+
+
+def test_numbered_points_above_short_sentences():
+    text = """Meeting of 3 June
+
+1. Budget
+The budget was approved. Ola will send it.
+
+2. Election of a chair
+Postponed."""
+    assert plain_sections(text) == [
+        ("1. Budget", "The budg"),
+        ("2. Election of a chair", "Postpone"),
+    ]
 
 
 def test_a_number_alone_in_its_series_is_none():
@@ -391,6 +455,18 @@ def test_a_caption_heads_the_rows_below_it():
         ),
         ("Anna Berg\nDirector of the Harbour Trust", ["Anna Berg\nDirector of the Harbour Trust"]),
         ("One line. Two sentences.", ["One line. Two sentences."]),
+        ("3. Election of a chair\nPostponed.", ["3. Election of a chair\n", "Postponed."]),
+        (
+            "3. Turn the valve on the left side of the Old Town\nHall.",
+            ["3. Turn the valve on the left side of the Old Town\nHall."],
+        ),
+        ("Chapter 3\nThe Ferry", ["Chapter 3\n", "The Ferry"]),
+        (
+            "ARTICLE II\nFEES AND TAXES\nThe fee is due in May.",
+            ["ARTICLE II\n", "FEES AND TAXES\n", "The fee is due in May."],
+        ),
+        ("As it says in\nChapter 3\nThe Ferry", ["As it says in\nChapter 3\nThe Ferry"]),
+        ("Section 4\nof the law", ["Section 4\nof the law"]),
         ("", [""]),
     ],
 )

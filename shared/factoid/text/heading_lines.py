@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from factoid.text.introductions import is_label, is_unfinished
+
 Form = Literal["number", "name", "strong", "capitals", "title", "word", "plain"]
 
 _CHARS, _WORDS = 100, 10
@@ -135,10 +137,7 @@ _FINITE = re.compile(
     r"says|went|came|became|(?:is|are|was|do|does|did|wo|ca)n['’]t|ist|sind|wird|werden|wurde|"
     r"wurden|hat|haben|kann|muss)\b"
 )
-_CUT = re.compile(
-    r"\b(?:the|a|an|of|and|or|with|for|from|by|that|which|is|are|was|der|die|das|und|oder|von|mit|"
-    r"für|de|la|le|et)\Z"
-)
+_BREAKS_OFF = re.compile(r"\b(?:is|are|was)\Z")
 
 
 class Number(NamedTuple):
@@ -210,6 +209,18 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     return HeadingLine(form, None, is_long or is_loose)
 
 
+def names_paragraphs(item: str) -> bool:
+    """Tell whether an item of a list is a label: it names what the paragraphs below it say."""
+    label = item.rstrip(":： ")
+    return is_label(label) and not is_sentence(label)
+
+
+def is_part_number(text: str) -> bool:
+    """Tell whether a line is the number of a part with its word, and nothing else: "Chapter 1"."""
+    number, rest = _number(text.strip())
+    return number is not None and number.has_word and not rest
+
+
 def is_caption(text: str) -> bool:
     """Tell whether a line is the caption or the credit of a picture or a table."""
     return _CAPTION.match(text.strip()) is not None
@@ -248,14 +259,15 @@ def _may_be_heading(line: str, rest: str) -> bool:
         return False
     if any(pattern.fullmatch(line) for pattern in (_DATE, _PAGE, _NOTICE)):
         return False
-    if _STAGE.match(line) or _BYLINE.match(line) or _is_sentence(rest):
+    if _STAGE.match(line) or _BYLINE.match(line) or is_sentence(rest):
         return False
     return len(_NUMBER_WITHIN.findall(rest)) < 3
 
 
-def _is_sentence(text: str) -> bool:
+def is_sentence(text: str) -> bool:
+    """Tell whether a line without a stop reads like a sentence or breaks off: it is no heading."""
     text = text.lower() if text.isupper() else text
-    if _CUT.search(text):
+    if is_unfinished(text) or _BREAKS_OFF.search(text):
         return True
     if _ASKS.match(text):
         return False

@@ -28,6 +28,8 @@ _START = re.compile(
       | (?P<number>\(?(?P<value>\d{{1,3}}|[ivxlcdm]{{1,7}}|[IVXLCDM]{{1,7}}|[A-Za-zа-яА-Я])
           (?P<close>[.)]|(?<=\d)-(?=[ ]))\)?)(?:[^\S\n]++(?=\S)|(?=[A-ZÀ-ÞА-Я][^\W\d_]))
       | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)
+        |(?P<ordinal>\d{{1,2}})[º°ª][.)]?[^\S\n]++(?=[^\W\d_]{{2}})
+        |(?P<lettered>[A-Za-z](?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=["“„«(]?[^\W\d_])
         |§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
           |(?P<outline>\d{{1,2}}(?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=["“„«(]?[^\W\d_])
           |(?P<whole>\d{{1,2}})[^\S\n]++(?=[A-ZÀ-ÞΑ-ΩА-Я])
@@ -35,6 +37,16 @@ _START = re.compile(
       )""",
     re.MULTILINE | re.VERBOSE,
 )
+# A short line that begins with an amount: "2 eggs", "100 g flour", "1½ cups milk"
+_AMOUNT = re.compile(
+    r"\d{1,4}(?:[.,/]\d{1,3})?(?:[^\S\n]?[-–][^\S\n]?\d{1,4})?[^\S\n]?[½¼¾⅓⅔⅛]?"
+    r"(?:[^\S\n]+|(?=(?:k?g|mg|m?l|[cd]l|oz|lbs?|x|cups?|tsp|tbsp|EL|TL)\b))[^\W\d_]"
+    r"|[½¼¾⅓⅔⅛][^\S\n]*[^\W\d_]"
+)
+_AMOUNT_CHARS = 50  # of a line with an amount; wrapped lines are longer
+_AMOUNT_LINES = 3  # fewest lines that show a list
+_OUTLINE_CHARS = 50  # of a line of an outline
+_CODE_SIGN = re.compile(r"[={};<>\\$|#@]|\w\(")
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
 _BULLET_AFTER_COLON = re.compile(rf"(?<=[:：])[^\S\n]++(?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")
 _NUMBER_AND_MARK = re.compile(r"\d[.)]")
@@ -78,11 +90,13 @@ def line_starts(text: str) -> Sequence[LineStart]:
     does if the number before or after it starts a line as well, or if the line above ends in a mark
     of punctuation: wrapped lines begin with "1990. The" and "I. Newton", too. Where a line starts
     with a bullet, the same bullet within it starts a unit as well, and so do numbers in a line. The
-    time of a message before the one who wrote it is a mark, too.
+    time of a message before the one who wrote it is a mark, too, and so is an amount ("2 eggs") on
+    each of several short lines.
     """
     matches = list(_START.finditer(text))
     starts = [*_numbers_in_line(text), *_bullets_in_line(text)]
     starts += [LineStart(time, speaker) for time, speaker in timed_messages(text)]
+    starts += _amounts(text)
     if matches:
         starts += _starts_of_lines(text, matches)
     return sorted(set(starts))
@@ -93,13 +107,14 @@ def _starts_of_lines(text: str, matches: Sequence[re.Match[str]]) -> list[LineSt
     numbered = _numbered(matches)
     dots = sum(1 for match in matches if match["dots"])  # marks of ordered lists in AsciiDoc
     signs = [match.start() for match in matches if match["sign"]]
+    circles = _circles(matches)
     is_below_bullet = False
     starts = []
     for match in matches:
         if match[
             "circle"
         ]:  # the letter that stands for a round bullet, below others or above another
-            if is_below_bullet:
+            if is_below_bullet or match.start() in circles:
                 starts.append(LineStart(match.start("circle"), match.end("circle")))
             continue
         is_below_bullet = match["bullet"] is not None
@@ -125,6 +140,78 @@ def _starts_of_lines(text: str, matches: Sequence[re.Match[str]]) -> list[LineSt
             at = match.start(mark)
             starts.append(LineStart(at, at))
     return starts
+
+
+def _circles(matches: Sequence[re.Match[str]]) -> set[int]:
+    """Return the places of letters that stand for round bullets, as they are copied out of Word.
+
+    "o" is a word in some languages: two lines in a row begin with it, and a capital letter or a tab
+    stands behind it.
+    """
+    circles = []
+    for match in matches:
+        if match["circle"] and ("\t" in match["circle"] or _is_upper(match.string, match.end())):
+            circles.append(match)
+    for above, below in pairwise(circles):
+        if _line_end(above.string, above.end()) + 1 == below.start():
+            return {match.start() for match in circles}
+    return set()
+
+
+def _is_upper(text: str, at: int) -> bool:
+    return text[at : at + 1].isupper()
+
+
+def _amounts(text: str) -> list[LineStart]:
+    """Return the lines of a list without marks whose items begin with amounts, as in a recipe.
+
+    They are several short lines in a row without a stop. Below them may stand lines without an
+    amount ("Salt").
+    """
+    if text.count("\n") + 1 < _AMOUNT_LINES:
+        return []
+    starts: list[LineStart] = []
+    run: list[LineStart] = []
+    amounts = 0
+    for start, end in [*line_spans(text), (len(text), len(text))]:
+        line = text[start:end].strip()
+        is_short = 0 < len(line) <= _AMOUNT_CHARS and line[-1] not in _ENDS
+        has_amount = is_short and _AMOUNT.match(line) is not None
+        if has_amount or (is_short and run and line[0].isupper()):
+            at = start + text[start:end].index(line)
+            run.append(LineStart(at, at))
+            amounts += has_amount
+            continue
+        if amounts >= _AMOUNT_LINES and not line[:1].islower():
+            starts += run
+        run = []
+        amounts = 0
+    return starts
+
+
+def outline_starts(text: str) -> list[LineStart]:
+    """Return the lines of an outline, which has no marks but its indentation.
+
+    Its lines are short and have no stops. They have three depths at least, and two of them have
+    lines below: verse is seldom like this. A single line at the margin is the outline's title, and
+    starts nothing.
+    """
+    spans = line_spans(text)
+    starts: list[LineStart] = []
+    columns: list[int] = []
+    for start, end in spans:
+        line = text[start:end].strip()
+        if not line or len(line) > _OUTLINE_CHARS or line[-1] in _ENDS or _CODE_SIGN.search(line):
+            return []
+        column = text[start:end].index(line)
+        starts.append(LineStart(start + column, start + column))
+        columns.append(column)
+    deepening = [above for above, below in pairwise(columns) if above < below]
+    inner = [column for column in deepening if column > columns[0]]
+    if min(columns) < columns[0] or len(inner) < 2:
+        return []
+    is_titled = columns.count(columns[0]) == 1
+    return starts[is_titled:]
 
 
 def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
@@ -166,11 +253,15 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
     Such numbers are "[1]", "§ 1", "1.1" and "一、".
     """
     places: set[int] = set()
-    for name in ("citation", "clause", "chinese"):
+    for name in ("citation", "clause", "chinese", "ordinal"):
         lines = [match for match in matches if match[name]]
         for first, second in pairwise(lines):
             if _number(second[name]) == _number(first[name]) + 1:
                 places.update((first.start(), second.start()))
+    lettered = [match for match in matches if match["lettered"]]
+    for first, second in pairwise(lettered):
+        if _follows(_path(first["lettered"]), _path(second["lettered"])):
+            places.update((first.start(), second.start()))
     before: tuple[int, ...] = ()
     last = -1
     for match in matches:
@@ -186,6 +277,12 @@ def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
         before = path
         last = match.start()
     return places
+
+
+def _path(lettered: str) -> tuple[int, ...]:
+    """Return the parts of a number like a.2 as numbers."""
+    letter, *numbers = lettered.split(".")
+    return (ord(letter.lower()), *map(int, numbers))
 
 
 def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:

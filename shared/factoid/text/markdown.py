@@ -25,6 +25,8 @@ from factoid.text.paragraphs import (
     Above,
     Source,
     caption_of,
+    is_introduction,
+    label_of,
     lead_of,
     paragraph_blocks,
     span_of,
@@ -159,19 +161,21 @@ class _Reader:
             if first < read_to:
                 continue
             if token.nesting > 0:
-                self._enter(token)
+                self._enter(token, index)
             self._read(token, index, first, last)
         return self.result
 
     # Lists and quotes
 
-    def _enter(self, token: Token) -> None:
+    def _enter(self, token: Token, index: int) -> None:
         above = self.above[-1]
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            introduction = lead_of(above.last)
-            if not introduction or not introduction[-1].text.endswith((":", "：")):
+            introduction = self._introduction(token, index)
+            if not is_introduction(introduction):
                 # What the item is about, above its paragraphs.
                 introduction = lead_of(above.item) or introduction
+            elif above.last is not above.item:
+                introduction = (*label_of(above.item), *introduction)
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
             leads = (*leads, *lead_of(above.unfinished), *above.title)
             around = above.again if above.unfinished else None
@@ -182,6 +186,18 @@ class _Reader:
             self.above.append(Above(leads=above.leads, level=above.level, is_item_start=True))
         elif token.type == "blockquote_open":
             self.above.append(Above(last=above.last))
+
+    def _introduction(self, token: Token, index: int) -> tuple[Lead, ...]:
+        """Return what a list that a token opens goes on from, of the block above it."""
+        last = self.above[-1].last
+        if last is None or token.map is None:
+            return ()
+        first_item = self.tokens[index + 3 : index + 4]  # behind its opening and its paragraph's
+        item = ""
+        if first_item and first_item[0].type == "inline":
+            item = first_item[0].content
+        between = self.text[last.end : self.start + self.lines[token.map[0]]]
+        return lead_of(last, item, is_right_above=between.count("\n") < 2)
 
     def _leave(self, token: Token) -> None:
         names = ("bullet_list_close", "ordered_list_close", "list_item_close", "blockquote_close")
@@ -322,7 +338,11 @@ class _Reader:
             if visible.text:
                 self._add(Block(kind, *span_of(visible), visible, above.level))
             return
-        self._extend(paragraph_blocks(source, self._inline, above, kind))
+        label = label_of(above.item)
+        blocks = paragraph_blocks(source, self._inline, above, kind)
+        if label and blocks and blocks[0].kind == "paragraph":
+            blocks[0] = replace(blocks[0], leads=(*above.leads, *label))
+        self._extend(blocks)
 
     def _read_definition(self, source: Source, above: Above) -> None:
         term = above.last

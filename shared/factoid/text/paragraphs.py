@@ -11,7 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 
 from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked, protected_within
-from factoid.text.lines import LineStart, line_spans, line_starts, number_length
+from factoid.text.heading_lines import is_sentence, names_paragraphs
+from factoid.text.introductions import introduces, names_list
+from factoid.text.lines import LineStart, line_spans, line_starts, number_length, outline_starts
+from factoid.text.plain_headings import heading_cuts
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
 
@@ -39,7 +42,10 @@ _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 # Most words of a column's name, where nothing but the form of a table marks its header.
 _NAME_WORDS = 5
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
+_LABEL_WORDS = 5  # of a line that ends in a colon, above lines that each stand for themselves
+_PHRASE_WORDS = 10  # of such a line; longer ones are sentences of one text
 _DIGIT = re.compile(r"\d")
+_FIRST_NUMBER = re.compile(r"\(?[1aAiI]\W")  # other letters before a name are initials
 # Cells that are values, wherever they stand: numbers, days, and words for none and any.
 _VALUE = re.compile(
     rf"{NUMBER.pattern}|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -102,21 +108,33 @@ class Above:
     items: list[tuple[int, tuple[Lead, ...], Block]] = field(default_factory=list)
 
 
-def lead_of(block: Block | None) -> tuple[Lead, ...]:
+def lead_of(
+    block: Block | None, item: str | None = None, *, is_right_above: bool = False
+) -> tuple[Lead, ...]:
     """Return what a list goes on from.
 
-    It is a sentence that ends in a colon, a question that stands alone, or an item. The first
-    sentence of an item is enough.
+    It is a sentence that ends in a colon or introduces the list without one, a question that stands
+    alone, or an item. The first sentence of an item is enough.
+
+    Args:
+        block: What stands above the list.
+        item: The first item of the list, without its number; None where only a colon leads on.
+        is_right_above: Whether no empty line stands between them, so that the block may be a label.
     """
     if block is None or block.kind not in ("paragraph", "item"):
         return ()
     visible = block.visible
     text = visible.text
-    if not text.endswith(_GOES_ON) and not _is_question(block) and block.kind != "item":
-        return ()
     first = block.number
     last = len(text)
-    if _SENTENCE_END.search(text) or text.endswith(_GOES_ON):
+    if not text.endswith(_GOES_ON) and not _is_question(block) and block.kind != "item":
+        if item is None:
+            return ()
+        introduction = _introduction(block, item, is_right_above=is_right_above)
+        if introduction < 0:
+            return ()
+        first = introduction
+    elif _SENTENCE_END.search(text) or text.endswith(_GOES_ON):
         sentences = block_sentences(text, visible.protected) or [(0, last)]
         place = -1 if text.endswith(_GOES_ON) else 0
         start, last = sentences[place]
@@ -131,6 +149,35 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     if last != len(text):
         end = visible.offsets[last - 1] + 1
     return (Lead(start, end, " ".join(lead.split())),)
+
+
+def label_of(item: Block | None) -> tuple[Lead, ...]:
+    """Return what the paragraphs below an item of a list go on from: the item, if it is a label."""
+    if item is None or not names_paragraphs(item.visible.text[item.number :]):
+        return ()
+    return lead_of(item)
+
+
+def is_introduction(leads: Sequence[Lead]) -> bool:
+    """Return whether what a list goes on from leads on to it, as no question does."""
+    return bool(leads) and not leads[-1].text.endswith(SENTENCE_ENDS)
+
+
+def _introduction(block: Block, item: str, *, is_right_above: bool) -> int:
+    """Return where the introduction of a list begins in the paragraph above it, -1 without one."""
+    text = block.visible.text
+    if _SENTENCE_END.search(text):
+        return -1
+    start, _ = (block_sentences(text, block.visible.protected) or [(0, 0)])[-1]
+    line = " ".join(text[start:].split())
+    if introduces(line, item, is_sentence=is_sentence(line)):
+        return start
+    label = text.rfind("\n") + 1
+    if label not in (0, *heading_cuts(text)):
+        return -1  # the line goes on from the one above
+    if is_right_above and start <= label and names_list(text[label:], item):
+        return label
+    return -1
 
 
 def _is_question(block: Block) -> bool:
@@ -236,7 +283,7 @@ def written_leads(block: Block) -> str:
     """Return what a block goes on from, as it stands before the block's text, outermost first."""
     leads = []
     for lead in block.leads:
-        text = lead.text.rstrip(" .。—–-") or lead.text
+        text = lead.text.rstrip(" .,。—–-") or lead.text
         if not text.endswith((*_GOES_ON, *SENTENCE_ENDS)):
             text = f"{text}:"
         leads.append(text)
@@ -405,9 +452,13 @@ def _text_blocks(visible: Visible, above: Above, kind: BlockKind, start: int) ->
     text = visible.text
     if not text or ONLY_MARKS.fullmatch(text):
         return []
-    listed_starts = set(line_starts(text))
+    listed_starts = set(line_starts(text) or outline_starts(text))
     marks = {start.mark for start in listed_starts}
-    unwrapped = [line for line in _unwrapped_lines(text) if line.mark not in marks]
+    labels, labelled = _labelled_lines(text) if not marks else ([], [])
+    listed_starts.update(labelled)
+    marks.update(line.mark for line in labelled)
+    apart = {*_unwrapped_lines(text), *labels}
+    unwrapped = [line for line in apart if line.mark not in marks]
     starts = sorted([*listed_starts, *unwrapped])
     bounds = [(line.mark, line.text) for line in starts]
     if not starts or starts[0].mark > 0:
@@ -426,9 +477,14 @@ def _text_blocks(visible: Visible, above: Above, kind: BlockKind, start: int) ->
             block = replace(
                 block, kind="item", level=above.level + 1, number=number_length(piece.text)
             )
-            block = replace(block, leads=_leads_of_item(column, block, above))
+            block = replace(
+                block,
+                leads=_leads_of_item(column, block, above, is_right_above=len(blocks) == 1),
+            )
         elif above.items and column <= above.items[0][0]:
             above.items.clear()  # the list ends; an indented paragraph is one of its last item
+        elif not blocks:
+            block = replace(block, leads=_leads_below_item(column, above))
         blocks.append(block)
         above.last = block
         kind = "paragraph"
@@ -448,7 +504,40 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
     return starts
 
 
-def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
+def _labelled_lines(text: str) -> tuple[list[LineStart], list[LineStart]]:
+    """Return the labels of lists without marks, and the lines that are their items.
+
+    A label stands alone on its line and ends in a colon. Each line below it ends in a full stop and
+    is no clause: wrapped prose and several sentences about one thing are not like this.
+    """
+    labels: list[LineStart] = []
+    items: list[LineStart] = []
+    counts: list[int] = []  # of the items of each label
+    for start, end in line_spans(text):
+        line = text[start:end].strip()
+        at = start + text[start:end].find(line)
+        if line.endswith(_GOES_ON) and line[0].isupper() and count_words(line) <= _LABEL_WORDS:
+            labels.append(LineStart(at, at))
+            counts.append(0)
+        elif labels and line.endswith(".") and _stands_alone(line):
+            items.append(LineStart(at, at))
+            counts[-1] += 1
+        else:
+            return [], []
+    if not counts or max(counts) < 2 or min(counts) < 1:
+        return [], []
+    return labels, items
+
+
+def _stands_alone(line: str) -> bool:
+    """Return whether a line says something without the one above, and is no clause."""
+    is_start = line[0].isupper() or line[0].isdigit()
+    return is_start and count_words(line) <= _PHRASE_WORDS and not is_sentence(line.rstrip("."))
+
+
+def _leads_of_item(
+    column: int, block: Block, above: Above, *, is_right_above: bool
+) -> tuple[Lead, ...]:
     """Return what an item of a plain list goes on from.
 
     These are the items above it that are less indented, and an introduction.
@@ -464,7 +553,7 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
         above_item is not None
         and above.last is not None
         and above.last.start == above_item.start
-        and above_item.visible.text.endswith(_GOES_ON)
+        and (above_item.visible.text.endswith(_GOES_ON) or bool(label_of(above_item)))
     )
     if block.number and any(at == column and item.number for at, _, item in listed):
         # Bullets that went on from a number.
@@ -473,13 +562,25 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
     if listed and listed[-1][0] == column and not is_child:
         leads = listed.pop()[1]
     else:
-        introduction = lead_of(above.last)
-        if listed and not (introduction and introduction[-1].text.endswith(_GOES_ON)):
+        words = None
+        if not block.number or _FIRST_NUMBER.match(block.visible.text):
+            words = block.visible.text[block.number :]
+        introduction = lead_of(above.last, words, is_right_above=is_right_above)
+        if listed and not is_introduction(introduction):
             introduction = lead_of(listed[-1][2])  # what the item is about, above its paragraphs
         outer = listed[-1][1] if listed else above.leads
         leads = (*outer, *introduction)
     listed.append((column, leads, block))
     return leads
+
+
+def _leads_below_item(column: int, above: Above) -> tuple[Lead, ...]:
+    """Return what an indented paragraph below an item of a plain list goes on from."""
+    for item_column, leads, item in reversed(above.items):
+        label = label_of(item)
+        if item_column < column and label:
+            return (*leads, *label)
+    return ()
 
 
 def part_of(visible: Visible, start: int, end: int) -> Visible:

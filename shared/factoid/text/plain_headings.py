@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple
 
 from factoid.text.heading_context import (
@@ -37,6 +37,7 @@ from factoid.text.heading_lines import (
     is_caption,
     is_notice,
     is_page_line,
+    is_part_number,
 )
 from factoid.text.heading_questions import answer_ends
 
@@ -55,6 +56,10 @@ _NAME_OF_PART = Number("name", (), True, True)
 _APPENDIX = re.compile(
     r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo"
 )  # part of no chapter
+_SHORT_LINE = (
+    40  # characters of a numbered heading above a short sentence: wrapped lines are longer
+)
+_DIGIT = re.compile(r"\d")
 _NUMBERED_ITEM = re.compile(r"\(?\w{1,3}[.)]\s")
 
 
@@ -82,6 +87,7 @@ class _Candidate(NamedTuple):
     is_last: bool  # of its row
     heads_text: bool  # whether running text stands below its row
     heads_list: bool  # whether a list, a table or short lines do
+    heads_line: bool  # whether a single line that is no sentence does
     has_text_below: bool  # whether anything does
 
 
@@ -90,7 +96,8 @@ def heading_cuts(paragraph: str) -> list[int]:
 
     Headings do not always have empty lines around them. A line is cut off if it could be a numbered
     heading, one in capitals or a word such as "Abstract", if a sentence ends above it, and if the
-    line below starts with a capital letter, and is longer.
+    line below starts with a capital letter, and is longer or, below a number, a sentence. The
+    number of a part and its name ("Chapter 1", "The Storm") are two headings.
 
     Returns:
         Places of line starts within the paragraph, in order.
@@ -103,21 +110,38 @@ def heading_cuts(paragraph: str) -> list[int]:
         starts.append(starts[-1] + len(line) + 1)
         lines.append(line.strip())
     cuts: set[int] = set()
-    for place, (line, below) in enumerate(pairwise(lines)):
-        if len(line) >= len(below) or not below[:1].isupper():
+    for place in range(len(lines) - 1):
+        is_apart = place == 0 or is_terminated(lines[place - 1]) or starts[place] in cuts
+        if not is_apart:
             continue
-        if place and not is_terminated(lines[place - 1]) and starts[place] not in cuts:
-            continue
-        if below.isupper():
-            continue
-        heading = heading_line(line)
-        if (
-            heading
-            and heading.form in ("number", "name", "capitals")
-            and not _follows_in_list(lines, place)
-        ):
+        if _numbers_part(lines, place):
+            cuts.update(starts[place : place + 3])
+        elif _may_head(lines, place):
             cuts.update((starts[place], starts[place + 1]))
-    return sorted(cuts - {0})
+    return sorted(cuts - {0, starts[-1]})
+
+
+def _numbers_part(lines: Sequence[str], place: int) -> bool:
+    """Return whether a line is the number of a part, and the line below the name of the part."""
+    if not is_part_number(lines[place]):
+        return False
+    name = heading_line(lines[place + 1])
+    return name is not None and name.form in ("capitals", "title", "word")
+
+
+def _may_head(lines: Sequence[str], place: int) -> bool:
+    """Return whether a line could be the heading of the line below."""
+    line = lines[place]
+    below = lines[place + 1]
+    if not below[:1].isupper() or below.isupper():
+        return False
+    heading = heading_line(line)
+    if heading is None or heading.form not in ("number", "name", "capitals"):
+        return False
+    is_shorter = len(line) < len(below)
+    is_numbered = heading.form == "number" and len(line) <= _SHORT_LINE
+    heads_sentence = is_numbered and below.endswith((".", "!", "?"))
+    return (is_shorter or heads_sentence) and not _follows_in_list(lines, place)
 
 
 def _follows_in_list(lines: Sequence[str], place: int) -> bool:
@@ -294,6 +318,9 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
             "number",
             "strong",
         )
+        above = lines[place - 1] if place else None
+        if above is not None and _is_right_below(line, heading, above, forms.get(place - 1)):
+            continue
         is_expected = place == title_place or place in numbered_again
         if is_expected or not (is_labelled or heading.is_doubtful):
             forms[place] = heading
@@ -304,6 +331,15 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
         row += place - 1 not in forms
         candidates.append(_candidate(lines, place, heading, row, below[place], forms))
     return candidates
+
+
+def _is_right_below(
+    line: Line, heading: HeadingLine, above: Line, above_heading: HeadingLine | None
+) -> bool:
+    """Return whether a line is what stands below a heading in capitals, without an empty line."""
+    if above_heading is None or above_heading.form != "capitals" or line.gap > 0:
+        return False
+    return heading.form in ("title", "word", "plain") and not is_part_number(above.text)
 
 
 def _below_rows(lines: Sequence[Line], forms: Mapping[int, HeadingLine]) -> dict[int, Line | None]:
@@ -331,17 +367,36 @@ def _candidate(
     speaks = following is not None and bool(
         LABELLED.match(following.text) and LABELLED.match(line.text)
     )
-    heads_text = heads_list = False
+    heads_text = heads_list = heads_line = False
     if following is not None and not speaks:
         heads_text = is_running_text(following)
         heads_list = not heads_text and is_list(following)
+        heads_line = not (heads_text or heads_list) and _heads_line(heading, line, following)
         if above is not None and not is_page_line(above.text) and is_verse(following):
             heads_text = heads_list = heading.form in ("number", "capitals")
     fits = above is None or place - 1 in forms or may_stand_below(line, above)
     is_last = place + 1 not in forms
     return _Candidate(
-        place, heading, row, fits, is_last, heads_text, heads_list, following is not None
+        place,
+        heading,
+        row,
+        fits,
+        is_last,
+        heads_text,
+        heads_list,
+        heads_line,
+        following is not None,
     )
+
+
+def _heads_line(heading: HeadingLine, line: Line, following: Line) -> bool:
+    """Return whether a line in capitals may head a line that is no sentence, as in a résumé.
+
+    Names above what somebody is, as at the end of a letter, have several words.
+    """
+    if heading.form != "capitals" or not is_single(following):
+        return False
+    return " " not in line.text.strip() or _DIGIT.search(following.text) is not None
 
 
 def _in_series(candidates: Sequence[_Candidate]) -> set[int]:
@@ -380,7 +435,8 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
             continue
         heads_something = candidate.heads_text or (candidate.heads_list and form == "capitals")
         stands = candidate.fits and heads_something and numbers[candidate.row] <= _ROW
-        total.update(forms)
+        if stands or not candidate.heads_line:  # whether it does is shown by others
+            total.update(forms)
         if stands:
             standing.update(forms)
     has_sure = standing["name"] + standing["number"] >= _SURE_HEADINGS
@@ -428,7 +484,7 @@ def _is_in_reach(row: Sequence[_Candidate], depth: int, is_first: bool) -> bool:
 
 
 def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bool:
-    heads_something = candidate.heads_text or candidate.heads_list
+    heads_something = candidate.heads_text or candidate.heads_list or candidate.heads_line
     form = candidate.line.form
     if form == "strong":
         return True

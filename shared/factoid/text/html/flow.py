@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from html.entities import html5
 
 from factoid.text.blocks import Block, BlockKind, Lead, Span, Visible, VisibleText
+from factoid.text.heading_lines import is_sentence, names_paragraphs
 from factoid.text.html.tags import BOLD, BOUNDARIES, CODE, HEADINGS, ITEMS, KEEPS_SPACE, LISTS, Tag
+from factoid.text.introductions import introduces
 from factoid.words import RAISED
 
 Inline = Callable[[str, Sequence[int]], Visible]
@@ -315,8 +317,10 @@ class Flow:
             kind = "item"
             level = entry.level
             leads = entry.leads
-        elif entry and entry.awaits == "dd" and entry.item:
-            leads = (*entry.leads, entry.item)
+        elif entry and entry.item and entry.awaits != "dt":
+            is_described = entry.awaits == "dd"
+            if is_described or names_paragraphs(entry.item.text):
+                leads = (*entry.leads, entry.item)
         start = visible.offsets[0]
         block = Block(kind, start, max(end, start + 1), visible, level, leads=leads)
         self.blocks.append(block)
@@ -367,4 +371,6 @@ def _leads_on(block: Block) -> bool:
     text = block.visible.text
     if block.kind != "paragraph":
         return False
-    return text.endswith((":", "：")) and len(text.split(maxsplit=_LEAD_WORDS)) <= _LEAD_WORDS
+    if len(text.split(maxsplit=_LEAD_WORDS)) > _LEAD_WORDS:
+        return False
+    return text.endswith((":", "：")) or introduces(text, "", is_sentence=is_sentence(text))

@@ -280,6 +280,11 @@ def test_headings_above_lists_stay_headings():
     assert said(text, "notes.txt")[:2] == ["flour", "milk"]
 
 
+def test_what_stands_below_the_code_of_an_item_is_said_alone():
+    text = "- Wind the clock up:\n\n  ```sh\n  wind --all\n  ```\n\n  It strikes twelve.\n"
+    assert said(text) == ["Wind the clock up:", "wind --all", "It strikes twelve."]
+
+
 @pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
 def test_paragraphs_below_an_item_carry_it_if_it_is_a_label(name):
     text = """- North hall

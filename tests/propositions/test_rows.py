@@ -77,6 +77,11 @@ def test_every_cell_is_in_a_proposition(cells, words):
         ("Mill: Old\nMill: New", ["Mill: Old", "Mill: New"]),
         ("# Old mill\n\nHeight: 12\nWidth: 6", ["Height: 12", "Width: 6"]),
         (
+            "- Old mill:\n\n  Height: 12 m\n\n  Width: 6 m",
+            ["Old mill: Height: 12 m", "Old mill: Width: 6 m"],
+        ),
+        ("**Old mill**\nHeight: 12\nWidth: 6", ["Old mill; Height: 12; Width: 6"]),
+        (
             "From: Ann Lee\nTo: Bo Ray\nSubject: Mills",
             ["From: Ann Lee", "To: Bo Ray", "Subject: Mills"],
         ),

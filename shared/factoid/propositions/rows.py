@@ -31,6 +31,7 @@ _LINE = re.compile(r"[^\r\n]+")
 # are no names.
 _CELL = re.compile(r"(?P<name>[^:\s][^:]{0,499}?)[ \t]{0,3}:(?:[ \t]+(?P<value>\S.*))?[ \t\r]*\Z")
 _FIELD = re.compile(rf"(?![|>#*`+•\[-]){_CELL.pattern}")
+_ITEM = re.compile(r"\s*[-*+•]\s")  # of a list, which is no row
 _MAIL = frozenset(
     "from to cc subject date sent".split()
 )  # the head of a message says more than one thing
@@ -123,7 +124,7 @@ def record_facts(passage: Unit) -> list[RecordFact]:
     no sentences, as a conversation has them; and no heading may say what each line is about.
     """
     is_row = _is_row(passage)
-    if not is_row and (passage.title or passage.section):
+    if not is_row and (passage.title or passage.section or _ITEM.match(passage.text)):
         return []
     fields = _fields(passage.text, is_row=is_row)
     # The row's name is in the passage before, and perhaps that of its first cell.

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from factoid.text.cover import Shown
-from factoid.text.html.tags import STRUCK
 
 Accepts = Callable[[str, "re.Match[str]"], bool]
 
 LONGEST = 2000  # characters of syntax; it may go on over several lines
 _LONGEST_BODY = 30_000  # characters of a component
+STRUCK = ("del", "s", "strike")  # elements of HTML whose text holds no longer
 
 
 class Rule(NamedTuple):
@@ -511,7 +511,7 @@ REGIONS = (
             re.compile(rf"<{name}(?:\s[^<>]*+)?>"),
             re.compile(rf"</{name}>"),
         )
-        for name in sorted(STRUCK)
+        for name in STRUCK
     ),
 )
 

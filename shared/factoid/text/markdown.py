@@ -339,6 +339,8 @@ class _Reader:
                 self._add(Block(kind, *span_of(visible), visible, above.level))
             return
         label = label_of(above.item)
+        if label and above.has_code and label[-1].text.endswith((":", "：")):
+            label = ()  # it led to the code
         blocks = paragraph_blocks(source, self._inline, above, kind)
         if label and blocks and blocks[0].kind == "paragraph":
             blocks[0] = replace(blocks[0], leads=(*above.leads, *label))
@@ -553,6 +555,7 @@ class _Reader:
         block = _titled(block, above)
         self.result.append(block)
         above.last = block
+        above.has_code = above.has_code or block.kind == "code"
         if above.is_item_start:
             above.item = block
         above.is_item_start = False

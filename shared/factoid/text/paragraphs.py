@@ -86,6 +86,7 @@ class Above:
         level: The number of lists around it.
         is_item_start: Whether nothing of the item of a list was read yet.
         item: The first block of the item that is being read.
+        has_code: Whether code stands in that item: it is then what a colon of the item leads to.
         items: The columns of items of a plain list, outermost first, each with what it goes on from
             and the last of them.
         again: What the list right above went on from: another list goes on from it, too.
@@ -101,6 +102,7 @@ class Above:
     level: int = 0
     is_item_start: bool = False
     item: Block | None = None
+    has_code: bool = False
     again: tuple[Lead, ...] = ()
     unfinished: Block | None = None
     title: tuple[Lead, ...] = ()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from factoid.text.blocks import Span
+from factoid.text.dialect_rules import STRUCK
 
 # Without obsolete elements that are names of places to fill in, as in "cd <dir>".
 TAGS = frozenset(
@@ -78,7 +79,6 @@ _UNSEEN_CLASSES = frozenset(
     "gutter linenos linenodiv lineno sr-only visually-hidden katex-html".split(),
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-STRUCK = frozenset("del s strike".split())  # their text holds no longer
 STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;\"']*\bline-through", re.IGNORECASE)
 
 # A value with a "<" is short, and few are in one tag: else the time would not be linear.

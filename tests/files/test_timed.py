@@ -95,6 +95,8 @@ def test_speakers_comments_and_captions_that_roll_up(tmp_path):
         # a sentence has ended, or somebody else speaks
         (["<v Ann>The mill turns.", "It is red."], ["Ann: The mill turns.", "It is red."]),
         (["<v Ann>The mill", "- No!"], ["Ann: The mill", "No!"]),
+        (["<v Ann>The mill", "No, never."], ["Ann: The mill", "No, never."]),
+        (["<v Ann>The mill", "[wind]", "<v Bo>Ah."], ["Ann: The mill", "[wind]", "Bo: Ah."]),
         (["The mill", "<v Ann>turns."], ["The mill", "Ann: turns."]),
         (["<v Ann>The mill", "<v Bo>No", "it stands."], ["Ann: The mill", "Bo: No it stands."]),
     ],

@@ -280,6 +280,59 @@ def test_headings_above_lists_stay_headings():
     assert said(text, "notes.txt")[:2] == ["flour", "milk"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "last"),
+    [
+        (
+            "a.md",
+            "# Mills\n\n1. Varn\n2. Holm\n3. Lund\n\n   We build two more.",
+            "We build two more.",
+        ),
+        ("a.txt", "Guests\n- Ola\n- Kari\n- Per\n\n  They dine at six.\n", "They dine at six."),
+        ("a.mdx", "# Mill\n\n- Old\n- Tall\n\n<Note>\n\n  It is shut.\n\n</Note>\n", "It is shut."),
+        ("a.rst", "Mill\n====\n\n- Old\n- Tall\n\n.. note::\n\n   It is shut.\n", "It is shut."),
+        ("a.rst", "* Old\n\n.. topic:: Hours\n\n   It is shut.\n", "It is shut."),
+    ],
+)
+def test_a_paragraph_below_the_last_of_bare_items_is_said_alone(name, text, last):
+    assert said(text, name)[-1] == last
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "That is what old mills are for",
+        "Nobody knew where the sails were",
+        "The following winter was hard for us all",
+        "Photo by Ola Lund",
+    ],
+)
+def test_lines_that_introduce_no_list(line):
+    assert said(f"{line}\n\n- The sails broke.\n- The wheel turns.\n")[1:] == [
+        "The sails broke.",
+        "The wheel turns.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["Dear Kari Dahl,", "Hei all,", "Mit besten Grüßen,", "Querida Ana,"]
+)
+def test_greetings_introduce_no_list(line):
+    assert said(f"{line}\n\n- the sails broke.\n- the wheel turns.\n")[1:] == [
+        "the sails broke.",
+        "the wheel turns.",
+    ]
+
+
+def test_verse_and_addresses_are_no_outlines():
+    verse = (
+        "The wind blows\n  in the old sails\n    and turns them\n  on the long hill\n    all night"
+    )
+    address = "Mill Trust\n  7 Quay Road\n    Varn\n      Norway"
+    for text in (verse, address):
+        assert not any(":" in fact for fact in said(text, "notes.txt"))
+
+
 def test_what_stands_below_the_code_of_an_item_is_said_alone():
     text = "- Wind the clock up:\n\n  ```sh\n  wind --all\n  ```\n\n  It strikes twelve.\n"
     assert said(text) == ["Wind the clock up:", "wind --all", "It strikes twelve."]

@@ -124,7 +124,7 @@ def read_subtitles(text: str) -> list[TimedText]:
             fresh = fresh[1:]
         last_lines = [line for line in lines if line.strip()]
         for name, part in _parts(fresh, speaker):
-            if spoken and not _continues(spoken, start, name):
+            if spoken and not _continues(spoken, start, name, part):
                 results.append(_timed(spoken))
                 spoken = None
             spoken = spoken or _Spoken(start, end, name.lstrip("-"), number)
@@ -184,9 +184,13 @@ def _parts(lines: Iterable[str], speaker: str) -> Iterator[tuple[str, str]]:
         yield speaker, " ".join(texts)
 
 
-def _continues(spoken: _Spoken, start: str, speaker: str) -> bool:
-    if speaker not in ("", spoken.speaker):  # a cue may name nobody within a sentence
-        return False
+def _continues(spoken: _Spoken, start: str, speaker: str, text: str) -> bool:
+    if speaker != spoken.speaker:
+        # A cue may name nobody within a sentence. Another person's words begin with a capital, and
+        # sounds with a bracket.
+        is_within_sentence = not speaker and text[:1].islower()
+        if not is_within_sentence:
+            return False
     is_long = spoken.words >= _MOST_WORDS
     is_late = _seconds(start) - _seconds(spoken.end) > _LONGEST_GAP
     return not (is_long or is_late or _SENTENCE_END.search(spoken.parts[-1]))

@@ -38,12 +38,24 @@ _SELDOM_LAST = (
 _UNFINISHED = re.compile(rf"\s(?:{'|'.join(_NEVER_LAST.split())})\Z")
 _WANTS_MORE = re.compile(rf"\s(?:{'|'.join(_SELDOM_LAST.split())})\Z")
 _PARTICLES = re.compile(r"\w \w+ (?:in|on|over|under|within|through|after|before)\Z")
+_TIMES = (
+    "years? months? weeks? days? morning evening night season spring summer autumn winter".split()
+)
 _ANNOUNCES = re.compile(
-    r"\b(?:following|as follows|these|folgende[mnrs]?|suivante?s?|siguientes?|seguent[ei]"
-    r"|seguintes?|volgende)\b",
+    rf"\b(?:following(?!\s(?:{'|'.join(_TIMES)})\b)|as follows|these"
+    r"|folgende[mnrs]?|suivante?s?|siguientes?|seguent[ei]|seguintes?|volgende)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"(?:what|who|how|why|where|which|was|wer|wie|warum|wo|welche[rsnm]?)\b", re.I)
+# A question within a sentence: "That is what friends are for".
+_EMBEDDED = re.compile(r"\w\s(?:what|who|whom|how|why|where|when|which|was|wer|wie|wo)\s", re.I)
+_GREETINGS = (
+    "dear|hi|hello|hey|good (?:morning|afternoon|evening)|best|kind|warm|many thanks|thanks|thank you|"
+    "regards|yours|cheers|sincerely|liebe[rs]?|hallo|sehr geehrte[rs]?|guten (?:tag|morgen)|"
+    "mit (?:freundlichen|besten)|viele grüße|bonjour|chère?s?|salut|cordialement|estimad[oa]s?|hola|"
+    "querid[oa]s?|saludos|car[oaie]|gentil[ei]|ciao|beste|geachte|prezad[oa]s?|olá|hei|hej|kjære|kära"
+)
+_GREETS = re.compile(rf"(?:{_GREETINGS})\b", re.IGNORECASE)
 _DASH_END = ("—", "–")
 _SPEECH = ("—", "–", "»")  # before what somebody says, in some languages
 _EMOJI = "\U0001f000"  # the first of them
@@ -67,17 +79,17 @@ def introduces(line: str, item: str, *, is_sentence: bool) -> bool:
         item: The first item, without its number; "" if it is not known.
         is_sentence: Whether the form of the line says that it is no heading.
     """
+    goes_on = item[:1].islower()
     if is_unfinished(line):
-        return True
+        return goes_on or not _EMBEDDED.search(line)
     if line.endswith(_DASH_END):
         return " " in line
     if _WANTS_MORE.search(line) and not _ASKS.match(line):
-        return True
-    goes_on = item[:1].islower()
+        return goes_on or not _EMBEDDED.search(line)
     if _PARTICLES.search(line) and not _ASKS.match(line):
         return goes_on
     if line.endswith(","):
-        return goes_on
+        return goes_on and not _GREETS.match(line)
     if line.endswith(_STOPS) or not is_sentence:
         return False
     return goes_on or _ANNOUNCES.search(line) is not None

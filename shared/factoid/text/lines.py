@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
@@ -192,8 +193,9 @@ def _amounts(text: str) -> list[LineStart]:
 def outline_starts(text: str) -> list[LineStart]:
     """Return the lines of an outline, which has no marks but its indentation.
 
-    Its lines are short and have no stops. They have three depths at least, and two of them have
-    lines below: verse is seldom like this. A single line at the margin is the outline's title, and
+    Its lines are short and have no stops. They have three depths at least, and two lines of one
+    depth, which begin with a capital or a number, have lines below: verse and addresses are not
+    like this. A single line at the margin is the outline's title, and
     starts nothing.
     """
     spans = line_spans(text)
@@ -206,9 +208,13 @@ def outline_starts(text: str) -> list[LineStart]:
         column = text[start:end].index(line)
         starts.append(LineStart(start + column, start + column))
         columns.append(column)
-    deepening = [above for above, below in pairwise(columns) if above < below]
-    inner = [column for column in deepening if column > columns[0]]
-    if min(columns) < columns[0] or len(inner) < 2:
+    parents: Counter[int] = Counter()  # by the column
+    for place, (above, below) in enumerate(pairwise(columns)):
+        if columns[0] < above < below:
+            parents[above] += 1
+            if text[starts[place].mark].islower():
+                return []
+    if min(columns) < columns[0] or max(parents.values(), default=0) < 2:
         return []
     is_titled = columns.count(columns[0]) == 1
     return starts[is_titled:]

@@ -174,7 +174,7 @@ class _Reader:
             if not is_introduction(introduction):
                 # What the item is about, above its paragraphs.
                 introduction = lead_of(above.item) or introduction
-            elif above.last is not above.item:
+            elif above.last is not above.item and not above.is_bare:
                 introduction = (*label_of(above.item), *introduction)
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
             leads = (*leads, *lead_of(above.unfinished), *above.title)
@@ -183,7 +183,9 @@ class _Reader:
                 self.column = self._column(token.map[0] if token.map else 0)
             self.above.append(Above(leads=leads, level=above.level + 1, around=around))
         elif token.type == "list_item_open":
-            self.above.append(Above(leads=above.leads, level=above.level, is_item_start=True))
+            item = Above(leads=above.leads, level=above.level, is_item_start=True)
+            item.is_bare = above.is_bare
+            self.above.append(item)
         elif token.type == "blockquote_open":
             self.above.append(Above(last=above.last))
 
@@ -204,6 +206,7 @@ class _Reader:
         if token.type in names and len(self.above) > 1:
             closed = self.above.pop()
             above = self.above[-1]
+            above.is_bare = closed.item is not None and closed.last is closed.item
             above.last = None
             is_list = token.type in ("bullet_list_close", "ordered_list_close")
             above.again = ()
@@ -339,8 +342,9 @@ class _Reader:
                 self._add(Block(kind, *span_of(visible), visible, above.level))
             return
         label = label_of(above.item)
-        if label and above.has_code and label[-1].text.endswith((":", "：")):
-            label = ()  # it led to the code
+        has_led_to_code = above.has_code and label and label[-1].text.endswith((":", "："))
+        if above.is_bare or has_led_to_code:
+            label = ()
         blocks = paragraph_blocks(source, self._inline, above, kind)
         if label and blocks and blocks[0].kind == "paragraph":
             blocks[0] = replace(blocks[0], leads=(*above.leads, *label))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 
 from factoid.text.blocks import Block, BlockKind, Lead, Visible, picked, protected_within
-from factoid.text.heading_lines import is_sentence, names_paragraphs
+from factoid.text.heading_lines import is_caption, is_sentence, names_paragraphs
 from factoid.text.introductions import introduces, names_list
 from factoid.text.lines import LineStart, line_spans, line_starts, number_length, outline_starts
 from factoid.text.plain_headings import heading_cuts
@@ -86,6 +86,10 @@ class Above:
         level: The number of lists around it.
         is_item_start: Whether nothing of the item of a list was read yet.
         item: The first block of the item that is being read.
+        is_bare: Of a list, whether nothing stands below the item that was read last; of an item,
+            whether that is so of the item right above. What stands below a last item of such a list
+            is about the list, or about something else.
+        bare: The columns of items of a plain list of which that is so.
         has_code: Whether code stands in that item: it is then what a colon of the item leads to.
         items: The columns of items of a plain list, outermost first, each with what it goes on from
             and the last of them.
@@ -102,12 +106,14 @@ class Above:
     level: int = 0
     is_item_start: bool = False
     item: Block | None = None
+    is_bare: bool = False
     has_code: bool = False
     again: tuple[Lead, ...] = ()
     unfinished: Block | None = None
     title: tuple[Lead, ...] = ()
     around: tuple[Lead, ...] | None = None
     items: list[tuple[int, tuple[Lead, ...], Block]] = field(default_factory=list)
+    bare: set[int] = field(default_factory=set)
 
 
 def lead_of(
@@ -177,7 +183,9 @@ def _introduction(block: Block, item: str, *, is_right_above: bool) -> int:
     label = text.rfind("\n") + 1
     if label not in (0, *heading_cuts(text)):
         return -1  # the line goes on from the one above
-    if is_right_above and start <= label and names_list(text[label:], item):
+    if not is_right_above or start > label or is_caption(text[label:]):
+        return -1
+    if names_list(text[label:], item):
         return label
     return -1
 
@@ -561,8 +569,11 @@ def _leads_of_item(
         # Bullets that went on from a number.
         while listed[-1][0] != column or not listed[-1][2].number:
             listed.pop()
+    above.bare.discard(column)
     if listed and listed[-1][0] == column and not is_child:
-        leads = listed.pop()[1]
+        _, leads, before = listed.pop()
+        if above.last is not None and above.last.start == before.start:
+            above.bare.add(column)
     else:
         words = None
         if not block.number or _FIRST_NUMBER.match(block.visible.text):
@@ -580,7 +591,7 @@ def _leads_below_item(column: int, above: Above) -> tuple[Lead, ...]:
     """Return what an indented paragraph below an item of a plain list goes on from."""
     for item_column, leads, item in reversed(above.items):
         label = label_of(item)
-        if item_column < column and label:
+        if item_column < column and item_column not in above.bare and label:
             return (*leads, *label)
     return ()
 

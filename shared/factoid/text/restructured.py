@@ -376,6 +376,9 @@ class _Reader:
         directive = REST_DIRECTIVE.fullmatch(content)
         if directive is None or content.startswith(".. |"):
             return behind
+        items = self.above.items
+        while items and items[-1][0] >= column:
+            items.pop()  # their list ends above the directive
         domain, _, name = directive["name"].lower().rpartition(":")
         if domain == "rst" and name == "role":
             name = "describe"  # what a role is for, not the definition of one

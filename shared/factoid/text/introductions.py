@@ -50,10 +50,11 @@ _ASKS = re.compile(r"(?:what|who|how|why|where|which|was|wer|wie|warum|wo|welche
 # A question within a sentence: "That is what friends are for".
 _EMBEDDED = re.compile(r"\w\s(?:what|who|whom|how|why|where|when|which|was|wer|wie|wo)\s", re.I)
 _GREETINGS = (
-    "dear|hi|hello|hey|good (?:morning|afternoon|evening)|best|kind|warm|many thanks|thanks|thank you|"
-    "regards|yours|cheers|sincerely|liebe[rs]?|hallo|sehr geehrte[rs]?|guten (?:tag|morgen)|"
-    "mit (?:freundlichen|besten)|viele grüße|bonjour|chère?s?|salut|cordialement|estimad[oa]s?|hola|"
-    "querid[oa]s?|saludos|car[oaie]|gentil[ei]|ciao|beste|geachte|prezad[oa]s?|olá|hei|hej|kjære|kära"
+    "dear|hi|hello|hey|good (?:morning|afternoon|evening)|best|kind|warm|many thanks|thanks|"
+    "thank you|regards|yours|cheers|sincerely|liebe[rs]?|hallo|sehr geehrte[rs]?|"
+    "guten (?:tag|morgen)|mit (?:freundlichen|besten)|viele grüße|bonjour|chère?s?|salut|"
+    "cordialement|estimad[oa]s?|hola|querid[oa]s?|saludos|car[oaie]|gentil[ei]|ciao|beste|"
+    "geachte|prezad[oa]s?|olá|hei|hej|kjære|kära"
 )
 _GREETS = re.compile(rf"(?:{_GREETINGS})\b", re.IGNORECASE)
 _DASH_END = ("—", "–")

@@ -128,6 +128,7 @@ def test_elements_in_a_line(tag):
         ("<del>a <del>b</del> c</del>d", ["d"]),
         ("<p>A <s> that nobody closes.<p>It stays.", ["A that nobody closes.", "It stays."]),
         ("<pre><del>-a</del>\n+b</pre>", ["-a\n+b"]),
+        ("A <s>mill. It turns.<p>It <s>was</s> is red.", ["A mill. It turns.", "It is red."]),
     ],
 )
 def test_text_that_is_struck_out(source, seen):
@@ -137,6 +138,11 @@ def test_text_that_is_struck_out(source, seen):
 def test_cells_that_are_struck_out():
     rows = "<tr><th>Pump<th>Price<tr><td>A<td><s>7</s> 6<tr style='text-decoration: line-through'><td>B<td>5"
     assert texts(f"<table>{rows}<tr><td>C<td>4</table>") == ["Pump | Price", "A | 6", "C | 4"]
+
+
+def test_a_price_that_is_struck_out_names_no_row():
+    rows = "<tr><th>Was<th>Now<tr><td><del>$12</del></td><td>$7<tr><td><s>5 June</s><td>6 June"
+    assert texts(f"<table>{rows}</table>") == ["Was | Now", "| $7", "| 6 June"]
 
 
 def test_a_row_whose_name_is_struck_out():

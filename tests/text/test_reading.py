@@ -136,6 +136,13 @@ def test_a_row_whose_name_is_struck_out() -> None:
     assert shown == [("Price", ()), ("B | 5", ("", "Price")), ("4", ("", "Price"))]
 
 
+def test_a_price_that_is_struck_out_names_no_row() -> None:
+    rows = "| ~~$12~~ | Mill | $7 |\n| <del>5 June</del> | Fair | 6 June |\n| <s> | Start | 1 |"
+    text = f"| Old | Item | New |\n|---|---|---|\n{rows}"
+    shown = [sentence.text for sentence in read_sentences(text)]
+    assert shown == ["Old | Item | New", "Mill | $7", "Fair | 6 June", "Start | 1"]
+
+
 def test_below_an_empty_header_a_row_names_the_columns_if_its_form_says_so() -> None:
     rule = "|  |  |\n|---|---|\n"
     pairs = read(f"{rule}| Owner | Ann |\n| Phone | 555 |\n", "markdown")

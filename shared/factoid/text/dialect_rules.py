@@ -512,6 +512,7 @@ REGIONS = (
             re.compile(rf"</{name}>"),
         )
         for name in STRUCK
+        if name != "s"  # a token of language models as well
     ),
 )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from factoid.text.blocks import Visible, VisibleText
-from factoid.text.html.tags import BOLD, BOUNDARIES, is_element, is_struck
+from factoid.text.html.tags import BOLD, BOUNDARIES, is_element, is_ended, is_struck
 from factoid.text.inline_rules import positioned
 from factoid.words import RAISED
 
@@ -28,6 +28,7 @@ _APART = BOUNDARIES | {
     "textarea",
 }  # do not join the words around them
 _PUNCTUATION = ".,;:!?)"
+_BEHIND_TOKENS = frozenset(" \t\n.:;[])")  # right behind a tag that is written as a word
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
 
@@ -67,7 +68,6 @@ class _Reader:
         self.is_raised = False
         self.hidden = ""  # the element around a token that nobody sees
         self.depth = 0  # of elements of that name within each other
-        self.closings: dict[str, int] = {}  # where the last end of an element stands
         self.is_behind_hidden = False  # whether something was left out right before a token
         self.struck_to = 0  # where text ends that is struck out
 
@@ -196,7 +196,8 @@ class _Reader:
     def _hides(self, name: str, source: str, end: int) -> bool:
         """Return whether nobody sees the text of an element, or sees it struck out.
 
-        An element that is not closed strikes nothing out.
+        An element that is not closed strikes nothing out, and neither does a tag that is written as
+        a word or a token: "T5 has no <s>. It has </s>".
         """
         if source.endswith("/>"):
             return False
@@ -204,9 +205,9 @@ class _Reader:
             return True
         if not is_struck(name, source):
             return False
-        if name not in self.closings:
-            self.closings[name] = self.content.lower().rfind(f"</{name}")
-        return self.closings[name] >= end
+        following = self.content[end : end + 1]
+        is_token = not following or following in _BEHIND_TOKENS
+        return not is_token and is_ended(name, self.content, end)
 
     def _read_alternative(self, source: str, at: int) -> None:
         alternative = _ALTERNATIVE.search(source)

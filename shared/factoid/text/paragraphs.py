@@ -73,7 +73,10 @@ _COLUMN_NAME = re.compile(
 # of lists, boxes to tick, tables and rules, without a word
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>☐☒\s]+")
 _WORD = re.compile(r"\w")
-_STRUCK_CELL = re.compile(r"[\s|*_]*(?:~~|<(?:del|s|strike)[\s>])", re.IGNORECASE)
+# Words that are struck out, which may name a row, and no number, price or day.
+_STRUCK_NAME = re.compile(
+    r"[\s|*_]*(?:~~|<(?:del|s|strike)(?:\s[^<>|]*)?>)[*_`\[]*[^\W\d_]", re.IGNORECASE
+)
 
 
 @dataclass
@@ -364,7 +367,7 @@ def _row(line: Source, read: Read, columns: int = 0) -> Block | None:
         del starts[-1:]
     if not any(cell.text for cell in cells):
         return None
-    if columns and not cells[0].text and _STRUCK_CELL.match(text):
+    if columns and not cells[0].text and _STRUCK_NAME.match(text):
         return None  # what names the row holds no longer, and nor does the rest
     visible, spans = joined(cells, starts)
     stripped = text.strip()

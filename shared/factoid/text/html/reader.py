@@ -18,14 +18,16 @@ from factoid.text.html.tags import (
     TABLE_PARTS,
     ClosingTag,
     Tag,
+    is_ended,
     is_struck,
     tokens,
 )
 
+# Words, which may name a row, and no number, price or day, behind a few tags.
+_NAME = re.compile(r"(?:\s|<[^<>]{0,100}>){0,9}+[^\W\d_]")
 _NESTS = LISTS | {"table"}
 _CELL_CONTENT_RANK = 4  # one more than that of a cell
 _ALL_ROWS = 1_000_000
-_CLOSING = re.compile(r"</([A-Za-z][A-Za-z0-9-]*+)")
 _DEEPEST_TABLES = 8  # within each other; the text of deeper ones is that of the cell
 
 
@@ -93,7 +95,6 @@ class _Reader:
         self.inline = inline
         self.tables: list[Table] = []
         self.skip: _Skip | None = None
-        self.closings: dict[str, int] = {}  # where the last end of each element stands
         self.at = start  # where the last tag starts
 
     @property
@@ -176,18 +177,15 @@ class _Reader:
         if not self._is_closed(tag):
             return False
         table = self.tables[-1] if self.tables else None
-        if table and table.row and table.row.cells and len(self.flows) > table.depth:
-            table.row.cells[-1].has_struck = True
+        if not table or not table.row or not table.row.cells or len(self.flows) <= table.depth:
+            return True
+        if _NAME.match(self.source, tag.end):
+            table.row.cells[-1].has_struck_name = True
         return True
 
     def _is_closed(self, tag: Tag) -> bool:
         """Return whether an element has an end, which some may do without."""
-        if tag.name in BOUNDARIES:
-            return True
-        if not self.closings:
-            for closing in _CLOSING.finditer(self.source):
-                self.closings[closing[1].lower()] = closing.start()
-        return self.closings.get(tag.name, -1) > tag.start
+        return tag.name in BOUNDARIES or is_ended(tag.name, self.source, tag.end)
 
     def _is_around(self, skipped: str, name: str) -> bool:
         """Return whether an element is open around the one that is skipped."""

@@ -27,7 +27,7 @@ class Cell:
     is_header: bool  # of a column
     columns: int = 1
     rows: int = 1
-    has_struck: bool = False  # whether some of its text is struck out
+    has_struck_name: bool = False  # whether words in it are struck out
 
     @cached_property
     def text(self) -> str:
@@ -64,7 +64,7 @@ class _Row:
         """Empty the row if its first cell, which names it, is struck out."""
         if not self.cells or all(cell.is_header for cell in self.cells):
             return
-        if not self.cells[0].has_struck or self.cells[0].text:
+        if not self.cells[0].has_struck_name or self.cells[0].text:
             return
         for cell in self.cells:
             if cell.rows == 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from factoid.text.blocks import Span
@@ -79,8 +80,11 @@ _UNSEEN_CLASSES = frozenset(
     "gutter linenos linenodiv lineno sr-only visually-hidden katex-html".split(),
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;\"']*\bline-through", re.IGNORECASE)
+STRUCK_STYLE = re.compile(
+    r"text-decoration(?:-line)?\s*:[^;:\"']{0,60}\bline-through", re.IGNORECASE
+)
 
+_MOST_WITHIN = 40  # tags within a struck element of the same name: the time is linear
 # A value with a "<" is short, and few are in one tag: else the time would not be linear.
 _PLAIN = r"""(?:[^<>"'=]++|["']|=(?!\s*+["'])|=\s*+"[^"<]*+"|=\s*+'[^'<]*+')*+"""
 _QUOTED = r"""=\s*+(?:"[^"]{0,1000}+"|'[^']{0,1000}+')"""
@@ -166,6 +170,21 @@ def is_element(name: str, rest: str) -> bool:
 def is_struck(name: str, style: str) -> bool:
     """Return whether an element strikes its text out, by its name or its style."""
     return name in STRUCK or STRUCK_STYLE.search(style) is not None
+
+
+def is_ended(name: str, text: str, start: int) -> bool:
+    """Return whether an element is closed whose opening tag ends at a place in a text.
+
+    Elements of the same name within it are closed first. Where one end was forgotten, none of them
+    is known to be closed.
+    """
+    depth = 1
+    tags = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])", re.IGNORECASE)
+    for tag in islice(tags.finditer(text, start), _MOST_WITHIN):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return True
+    return False
 
 
 class Tag:

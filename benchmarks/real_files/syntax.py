@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 FRONT_MATTER = "front matter"
 COMMENT = "comment"
+STRUCK = "struck out"
 SCRIPT = "script or style"
 CODE_MARK = "fence"
 DIRECTIVE = "directive"
@@ -66,6 +67,11 @@ _PATTERNS = (
         COMMENT,
         r"<!--.*?-->|\{/\*.*?\*/\}|\{\{-? ?/\*.*?\*/ ?-?\}\}"
         r"|\{%-? *comment *-?%\}.*?\{%-? *endcomment *-?%\}|^% [^\n]*",
+    ),
+    (
+        STRUCK,
+        r"(?<!~)~~(?![~\s])(?:[^~\n]|~(?!~)|\n(?!\s*\n))+?(?<!\s)~~(?!~)"
+        r"|<(?P<struck>del|s|strike)>[^<]*</(?P=struck)>",
     ),
     (SCRIPT, r"<(?P<name>script|style|svg|template)\b[^>]*>.*?</(?P=name)\s*>"),
     (CONTROL, r"<(?P<name>button|select|option|textarea|noscript)\b[^>]*>.*?</(?P=name)\s*>"),

@@ -298,6 +298,13 @@ def test_a_paragraph_below_the_last_of_bare_items_is_said_alone(name, text, last
     assert said(text, name)[-1] == last
 
 
+def test_code_between_items_does_not_end_their_list():
+    text = (
+        "To wind the clock:\n\n1. Open it.\n\n.. code-block:: text\n\n   open\n\n2. Turn the key.\n"
+    )
+    assert said(text, "a.rst")[-1] == "To wind the clock: Turn the key."
+
+
 @pytest.mark.parametrize(
     "line",
     [

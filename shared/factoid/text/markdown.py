@@ -342,8 +342,8 @@ class _Reader:
                 self._add(Block(kind, *span_of(visible), visible, above.level))
             return
         label = label_of(above.item)
-        has_led_to_code = above.has_code and label and label[-1].text.endswith((":", "："))
-        if above.is_bare or has_led_to_code:
+        has_colon = bool(label) and label[-1].text.endswith((":", "："))
+        if (has_colon and above.has_code) or (above.is_bare and not has_colon):
             label = ()
         blocks = paragraph_blocks(source, self._inline, above, kind)
         if label and blocks and blocks[0].kind == "paragraph":

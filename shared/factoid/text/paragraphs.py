@@ -594,7 +594,8 @@ def _leads_below_item(column: int, above: Above) -> tuple[Lead, ...]:
     """Return what an indented paragraph below an item of a plain list goes on from."""
     for item_column, leads, item in reversed(above.items):
         label = label_of(item)
-        if item_column < column and item_column not in above.bare and label:
+        is_led_to = item_column not in above.bare or item.visible.text.endswith(_GOES_ON)
+        if item_column < column and is_led_to and label:
             return (*leads, *label)
     return ()
 

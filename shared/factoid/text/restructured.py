@@ -376,10 +376,10 @@ class _Reader:
         directive = REST_DIRECTIVE.fullmatch(content)
         if directive is None or content.startswith(".. |"):
             return behind
-        items = self.above.items
-        while items and items[-1][0] >= column:
-            items.pop()  # their list ends above the directive
         domain, _, name = directive["name"].lower().rpartition(":")
+        items = self.above.items
+        while name not in _CODE and items and items[-1][0] >= column:
+            items.pop()  # their list ends above the directive; code may stand within it
         if domain == "rst" and name == "role":
             name = "describe"  # what a role is for, not the definition of one
         first = number + 1  # of the options
